@@ -1,0 +1,60 @@
+# Everything happens in .venv, which the targets make on demand. Nothing is installed again
+# until pyproject.toml changes: the package is installed editable, so code changes need nothing.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP_INSTALL := $(RUN) -m pip install --disable-pip-version-check --no-input --quiet
+
+# Plots in tests and in the demo need no display.
+export MPLBACKEND ?= Agg
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: $(VENV)/.installed ## Install the package and run the example of the paper
+	$(VENV)/bin/ewp demo
+
+.PHONY: test
+test: lint mypy pytest ## Check the code and run all tests, doctests included
+
+.PHONY: lint
+lint: $(VENV)/.installed-dev ## Check style and format (ruff)
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+.PHONY: mypy
+mypy: $(VENV)/.installed-dev ## Check types
+	$(RUN) -m mypy $(wildcard ewp r_bridge)
+
+.PHONY: pytest
+pytest: $(VENV)/.installed-dev ## Run the tests alone
+	$(RUN) -m pytest
+
+.PHONY: format
+format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+.PHONY: clean
+clean: ## Remove the environment, caches and build products
+	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+$(VENV)/.created: .ci/setup-venv
+	PYTHON='$(PYTHON)' .ci/setup-venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.created
+	@echo 'Installing ewp into $(VENV); the first time this takes a few minutes'
+	$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
+	@echo 'Installing ewp and its development tools into $(VENV); the first time this takes a few minutes'
+	$(PIP_INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,14 @@
+"""Entropy Weighted Power k-means: clustering that learns which features matter.
+
+`fit` returns a results object for statisticians, `EWP` is the scikit-learn estimator. Everything
+public is importable from here; plots, summaries and the rest load what they need when used.
+"""
+
+from ewp import datasets
+from ewp.exponent import critical_exponent
+from ewp.model import EWP, fit
+from ewp.results import EWPResults
+
+__version__ = "0.1.0"
+
+__all__ = ["EWP", "EWPResults", "critical_exponent", "datasets", "fit"]

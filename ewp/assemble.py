@@ -1,0 +1,84 @@
+"""From the arrays of a finished fit to the results object with the data's own names."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ewp.fitting import Fit, Recipe
+from ewp.kernel import Array
+from ewp.results import EWPResults
+
+__all__ = ["assemble"]
+
+
+def assemble(
+    found: Fit,
+    recipe: Recipe,
+    X: Any,
+    names: tuple[pd.Index, pd.Index],
+    weight: Array | None,
+    seed: Any,
+) -> EWPResults:
+    """Dress a fit in the data's own names.
+
+    Parameters
+    ----------
+    found : Fit
+    recipe : Recipe
+    X : array-like or DataFrame
+        The data as the user gave them, kept by reference.
+    names : tuple of Index
+        Names of the rows and of the columns.
+    weight : ndarray of shape (n,) or None
+    seed : object
+        The user's `random_state`; noted if it is an integer.
+    """
+    rows, columns = names
+    k = recipe.n_clusters
+    clusters = pd.RangeIndex(k, name="cluster")
+    trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
+    trace.insert(0, "iteration", range(len(trace)))
+    mass = np.ones(len(found.labels)) if weight is None else weight
+    options = {
+        "init": recipe.init if isinstance(recipe.init, str) else "array",
+        "n_init": recipe.n_init,
+        "polish": recipe.polish,
+        "max_iter": recipe.max_iter,
+        "tol": recipe.tol,
+        "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+    }
+    return EWPResults(
+        weights=pd.Series(found.weights, index=columns, name="weight"),
+        centroids=pd.DataFrame(found.centroids, index=clusters, columns=columns),
+        labels=pd.Series(found.labels, index=rows, name="cluster"),
+        objective=found.solution.objective,
+        objective_trace=trace,
+        lam=recipe.lam,
+        s0=found.s0,
+        eta=recipe.eta,
+        converged=found.solution.converged,
+        n_iter=found.solution.n_iter,
+        clusters=pd.DataFrame(
+            {
+                "size": np.bincount(found.labels, minlength=k),
+                "mass": np.bincount(found.labels, mass, minlength=k),
+                "withinss": np.bincount(found.labels, mass * found.distance, minlength=k),
+            },
+            index=clusters,
+        ),
+        totss=float(found.squares @ found.weights),
+        center=found.center,
+        scale=found.scale,
+        scaling="standard" if recipe.standardise else "none",
+        dispersion="between" if recipe.between else "within",
+        prior=found.prior,
+        critical_exponent=found.critical_exponent,
+        options=options,
+        data=X,
+        sample_weight=weight,
+        spread=np.sqrt(found.squares / found.total) * found.scale,
+    )

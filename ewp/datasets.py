@@ -1,0 +1,221 @@
+"""Data of the paper: its simulation designs, drawn afresh, and its real data sets.
+
+The simulations are those of Chakraborty, Paul, Das & Xu (2020) [1]_: a few features carry the
+clusters, the others are N(0, 1) noise. Real data are loaded by `ewp.realdata`, whose names are
+repeated here. Nothing here scales the data or fits anything.
+
+.. [1] S. Chakraborty, D. Paul, S. Das and J. Xu. Entropy weighted power k-means clustering.
+   Proceedings of Machine Learning Research 108 (AISTATS), 691-701, 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ewp.inputs import check_integer, generator
+from ewp.realdata import DATASETS, Dataset, load_dataset
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "Simulation",
+    "load_dataset",
+    "make_feature_selection",
+    "make_simulation1",
+    "make_simulation2",
+]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """A simulated data set; it unpacks into the three arrays ``X, labels, relevant``.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        The data, one row a point.
+    labels : ndarray of shape (n,)
+        True cluster of each row, integers from 0 to k - 1, each occurring at least once.
+    relevant : ndarray of int
+        Indices of the features that carry the clusters.
+    centers : ndarray of shape (k, p)
+        True cluster means, zero in the irrelevant features; not among what is unpacked.
+    """
+
+    X: NDArray[np.float64]
+    labels: NDArray[np.intp]
+    relevant: NDArray[np.intp]
+    centers: NDArray[np.float64]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return iter((self.X, self.labels, self.relevant))
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.X, self.labels, self.relevant)[index]
+
+
+def make_simulation1(
+    d: int, n: int = 1000, sd: float = 0.015, random_state: RandomState = None
+) -> Simulation:
+    """Draw the paper's Simulation 1 [1]_: a 10 x 10 grid of clusters and d noise features.
+
+    Each of n points belongs to one of 100 clusters, all equally likely. The first two features
+    are N(θ_j, sd²) about the points θ_j of the grid {0.1, 0.2, …, 1.0}², the other d are N(0, 1).
+
+    Parameters
+    ----------
+    d : int
+        Number of irrelevant features; the data have p = d + 2 columns.
+    n : int, default=1000
+        Number of rows, at least 100.
+    sd : float, default=0.015
+        Standard deviation of the relevant features within a cluster. The paper prints 0.15, at
+        which neighbours on a grid of spacing 0.1 cannot be told apart; the default is the value
+        of its Simulation 2.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed or source of the random numbers. None gives other data at each call.
+
+    Returns
+    -------
+    Simulation
+        Unpacks into ``X, labels, relevant``; the true means are its attribute ``centers``.
+
+    Examples
+    --------
+    >>> from ewp.datasets import make_simulation1
+    >>> simulation = make_simulation1(20, random_state=0)
+    >>> simulation.X.shape, simulation.relevant.tolist()
+    ((1000, 22), [0, 1])
+    >>> simulation.centers[[0, 1, 99], :2].tolist()
+    [[0.1, 0.1], [0.1, 0.2], [1.0, 1.0]]
+    """
+    check_integer("d", d, least=0)
+    steps = np.arange(1, 11) / 10
+    grid = np.column_stack([np.repeat(steps, 10), np.tile(steps, 10)])
+    return _draw(generator(random_state), grid, n, d + 2, sd)
+
+
+def make_simulation2(
+    k: int,
+    n: int | None = None,
+    p: int = 100,
+    n_relevant: int = 5,
+    sd: float = 0.015,
+    random_state: RandomState = None,
+) -> Simulation:
+    """Draw the paper's Simulation 2 [1]_: k clusters in few of many features.
+
+    Each of n points belongs to one of k clusters, all equally likely. The first `n_relevant`
+    features are N(θ_jl, sd²) with θ_jl uniform on (0, 1), the others are N(0, 1).
+
+    Parameters
+    ----------
+    k : int
+        Number of clusters.
+    n : int, optional
+        Number of rows, at least k. By default 100 k.
+    p, n_relevant : int, default=100 and 5
+        Number of features, and how many of them, the first ones, are relevant.
+    sd : float, default=0.015
+        Standard deviation of the relevant features within a cluster.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed or source of the random numbers. None gives other data at each call.
+
+    Returns
+    -------
+    Simulation
+        Unpacks into ``X, labels, relevant``; the true means are its attribute ``centers``.
+
+    Examples
+    --------
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(20, random_state=0)
+    >>> X.shape, len(set(labels.tolist())), relevant.tolist()
+    ((2000, 100), 20, [0, 1, 2, 3, 4])
+    """
+    check_integer("k", k, least=1)
+    check_integer("n_relevant", n_relevant, least=1)
+    rng = generator(random_state)
+    means = rng.uniform(size=(k, n_relevant))
+    return _draw(rng, means, 100 * k if n is None else n, p, sd)
+
+
+def make_feature_selection(
+    n: int = 1000,
+    p: int = 20,
+    n_relevant: int = 5,
+    k: int = 10,
+    sd: float = 0.015,
+    random_state: RandomState = None,
+) -> Simulation:
+    """Draw the data of the paper's study of feature selection [1]_.
+
+    The design of `make_simulation2` at a size where every feature's weight can be looked at.
+
+    Parameters
+    ----------
+    n, p, n_relevant, k : int, default=1000, 20, 5 and 10
+        Numbers of rows, of features, of relevant ones among them (the first), and of clusters.
+    sd, random_state
+        As in `make_simulation2`.
+
+    Returns
+    -------
+    Simulation
+        Unpacks into ``X, labels, relevant``; the true means are its attribute ``centers``.
+
+    Examples
+    --------
+    >>> from ewp.datasets import make_feature_selection
+    >>> X, labels, relevant = make_feature_selection(random_state=0)
+    >>> X.shape, relevant.tolist()
+    ((1000, 20), [0, 1, 2, 3, 4])
+    """
+    return make_simulation2(k, n=n, p=p, n_relevant=n_relevant, sd=sd, random_state=random_state)
+
+
+def _draw(
+    rng: np.random.Generator, means: NDArray[np.float64], n: int, p: int, sd: float
+) -> Simulation:
+    """Draw n rows: N(means, sd²) in the first features, N(0, 1) in the others, up to p."""
+    k, n_relevant = means.shape
+    check_integer("n", n, least=1)
+    check_integer("p", p, least=1)
+    if n < k:
+        raise ValueError(f"n={n} rows cannot fill k={k} clusters; n must be at least k")
+    if p < n_relevant:
+        raise ValueError(f"n_relevant={n_relevant} exceeds the number of features p={p}")
+    if not 0 <= sd < np.inf:
+        raise ValueError(f"sd must be a finite number, zero or greater, not {sd!r}")
+    labels = _memberships(rng, n, k)
+    X = rng.standard_normal((n, p))
+    X[:, :n_relevant] = means[labels] + sd * X[:, :n_relevant]
+    centers = np.zeros((k, p))
+    centers[:, :n_relevant] = means
+    return Simulation(X, labels, np.arange(n_relevant), centers)
+
+
+def _memberships(rng: np.random.Generator, n: int, k: int) -> NDArray[np.intp]:
+    """Draw n labels uniformly from 0 … k - 1, such that every one of them occurs.
+
+    A label that was not drawn takes the place of another, in a row chosen at random among those
+    whose label occurs more than once. Draws without gaps, nearly all of them, stay as they are.
+    """
+    labels = rng.integers(k, size=n, dtype=np.intp)
+    sizes = np.bincount(labels, minlength=k)
+    for empty in np.flatnonzero(sizes == 0):
+        row = rng.choice(np.flatnonzero(sizes[labels] > 1))
+        sizes[labels[row]] -= 1
+        sizes[empty] = 1
+        labels[row] = empty
+    return labels

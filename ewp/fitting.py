@@ -1,0 +1,241 @@
+"""From a validated array to a finished fit: starts, annealing, polish, canonical order.
+
+`solve` serves every member of the family (a schedule and a rule for the weights); `fit_array` is
+EWP's own recipe on top of it: scaling, prior, critical exponent. Nothing here knows pandas or
+scikit-learn; the estimator and the results object wrap what comes out.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from ewp.engine import ArrayEngine, assign
+from ewp.exponent import engine_critical_exponent
+from ewp.inputs import check_distinct
+from ewp.kernel import Array
+from ewp.polish import polish
+from ewp.rules import RelativeEntropy, WeightRule
+from ewp.schedules import Annealed, Hard, Schedule
+from ewp.solver import Solution, TraceRow, iterate
+from ewp.starts import choose_start
+
+__all__ = ["Fit", "Recipe", "fit_array", "one_blas_thread", "solve"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The checked options of one EWP fit.
+
+    Attributes are those of `ewp.EWP`, with everything automatic settled except `s0`, which is
+    None for the critical exponent.
+    """
+
+    n_clusters: int
+    lam: float
+    s0: float | None = None
+    eta: float = 1.05
+    init: str | Array = "k-means++"
+    n_init: int = 1
+    standardise: bool = False
+    between: bool = False
+    prior: Array | None = None
+    polish: bool = True
+    max_iter: int = 500
+    tol: float = 1e-8
+
+
+@dataclass
+class Fit:
+    """A finished fit in data units, clusters in canonical order.
+
+    Attributes
+    ----------
+    solution : Solution
+        Trace, objective, convergence; its centroids are in the engine's coordinates.
+    centroids : ndarray of shape (k, p)
+        In data units.
+    weights : ndarray of shape (p,)
+    labels : ndarray of shape (n,)
+    distance : ndarray of shape (n,)
+        Squared weighted distance of every row to its centroid.
+    center, scale, squares : ndarray of shape (p,)
+        Column means, divisors, and sums of squares after scaling.
+    total : float
+        Sum of the sample weights.
+    prior : ndarray of shape (p,)
+        Prior on the scale on which uniform is 1, 0 for excluded features.
+    s0, critical_exponent : float
+    """
+
+    solution: Solution
+    centroids: Array
+    weights: Array
+    labels: np.ndarray
+    distance: Array
+    center: Array
+    scale: Array
+    squares: Array
+    total: float
+    prior: Array
+    s0: float
+    critical_exponent: float
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Context in which BLAS uses one thread.
+
+    Blocks are too small for BLAS's own threads, and its sums depend on their number.
+    """
+    limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limits
+
+
+def _canonical(engine: ArrayEngine, solution: Solution) -> Solution:
+    """Sort clusters by mass, then by distance from the mean, then by coordinates."""
+    theta = solution.theta
+    labels, _ = engine.assign(theta, solution.weights)
+    mass = np.bincount(labels, engine.sample_weight, minlength=len(theta)) / engine.total
+    radius = (theta**2) @ solution.weights
+    radius /= max(float(radius.max()), np.finfo(float).tiny)
+    keys = [*theta.T[::-1], radius.round(10), -mass.round(12)]
+    solution.theta = theta[np.lexsort(keys)]
+    return solution
+
+
+def solve(
+    engine: ArrayEngine,
+    k: int,
+    rule: WeightRule,
+    schedule: Schedule,
+    *,
+    init: str | Array,
+    n_init: int,
+    improve: bool,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+    on_step: Callable[[TraceRow], None] | None = None,
+) -> Solution:
+    """Run from `n_init` starts, keep the lowest f_-inf, polish it, order its clusters.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    k : int
+    rule : WeightRule
+    schedule : Schedule
+    init : {"k-means++", "random"} or ndarray of shape (k, p)
+    n_init : int
+    improve : bool
+        Whether the best solution is polished.
+    max_iter, tol
+        As in `ewp.solver.iterate`.
+    rng : Generator
+    on_step : callable, optional
+        Called with every row of the trace as it is made.
+    """
+    weights = rule.start()
+    *starts, finisher = rng.spawn(n_init + 1)
+    best: Solution | None = None
+    for start in starts:
+        theta = choose_start(engine, k, init, weights, start)
+        found = iterate(
+            engine, theta, weights, rule, schedule, max_iter=max_iter, tol=tol, on_step=on_step
+        )
+        if best is None or found.objective < best.objective:
+            best = found
+    assert best is not None
+    if improve and best.converged:
+        best = polish(engine, best, rule, finisher, max_iter=max_iter, tol=tol)
+    return _canonical(engine, best)
+
+
+def default_prior(X: Array) -> Array:
+    """Ones, with zeros for columns that never vary: they hold no information on clusters."""
+    varying = np.zeros(X.shape[1], dtype=bool)
+    for start in range(0, len(X), 1024):
+        varying |= (X[start : start + 1024] != X[0]).any(axis=0)
+    return varying.astype(float) if varying.any() else np.ones(X.shape[1])
+
+
+def fit_array(
+    X: Array,
+    sample_weight: Array | None,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    *,
+    n_jobs: int | None = None,
+    on_step: Callable[[TraceRow], None] | None = None,
+) -> Fit:
+    """Fit EWP to a validated array.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    sample_weight : ndarray of shape (n,) or None
+        Rows of weight zero have no influence and get a label all the same.
+    recipe : Recipe
+    rng : Generator
+    n_jobs : int or None
+    on_step : callable, optional
+
+    Returns
+    -------
+    Fit
+    """
+    k = recipe.n_clusters
+    used, weight = X, sample_weight
+    if sample_weight is not None and not sample_weight.all():
+        used, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+    check_distinct(used, k)
+    with one_blas_thread():
+        engine = ArrayEngine(
+            used, weight, scale="standard" if recipe.standardise else None, n_jobs=n_jobs
+        )
+        prior = default_prior(used) if recipe.prior is None else recipe.prior
+        rule = RelativeEntropy.make(recipe.lam, engine.squares, prior, between=recipe.between)
+        critical = engine_critical_exponent(engine, rule.update(engine.squares))
+        s0 = min(-1.0, critical) if recipe.s0 is None else recipe.s0
+        schedule = Hard() if math.isinf(s0) else Annealed(s0, recipe.eta)
+        solution = solve(
+            engine,
+            k,
+            rule,
+            schedule,
+            init=recipe.init,
+            n_init=recipe.n_init,
+            improve=recipe.polish,
+            max_iter=recipe.max_iter,
+            tol=recipe.tol,
+            rng=rng,
+            on_step=on_step,
+        )
+        centroids = engine.outside(solution.theta)
+        labels, distance = assign(X, centroids, solution.weights, engine.center, engine.scale)
+    return Fit(
+        solution,
+        centroids,
+        solution.weights,
+        labels,
+        distance,
+        engine.center,
+        engine.scale,
+        engine.squares,
+        engine.total,
+        prior,
+        s0,
+        critical,
+    )

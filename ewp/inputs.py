@@ -1,0 +1,272 @@
+"""Validated arrays: the only door through which data and options come in.
+
+Everything a user hands over is checked here once, with errors that name the value and the cure;
+past this module data are finite two-dimensional float arrays, options are in range, and nothing
+is checked again.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils import check_array, check_random_state
+
+from ewp.kernel import Array
+
+__all__ = [
+    "check_choice",
+    "check_data",
+    "check_distinct",
+    "check_integer",
+    "check_new_data",
+    "check_number",
+    "check_prior",
+    "check_sample_weight",
+    "generator",
+    "names",
+    "remember_features",
+]
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy Generator from a seed, a Generator, a RandomState or None."""
+    if random_state is np.random:
+        random_state = check_random_state(None)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state={random_state!r} is no seed; give a non-negative integer, "
+            "a numpy Generator or None"
+        ) from error
+
+
+def names(X: Any, array: Array) -> tuple[pd.Index, pd.Index]:
+    """Row and column names of the data: a DataFrame's own, else 0.. and x0, x1, ..."""
+    if isinstance(X, pd.DataFrame):
+        return X.index, X.columns
+    n, p = array.shape
+    return pd.RangeIndex(n), pd.Index([f"x{i}" for i in range(p)])
+
+
+def _check_numeric_columns(X: pd.DataFrame) -> None:
+    wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+    # object columns may still hold numbers
+    wrong = [name for name in wrong if X[name].dtype != object or _is_text(X[name])]
+    if wrong:
+        raise ValueError(
+            f"{len(wrong)} column(s) of X are not numeric: {_listing(wrong)}; "
+            "drop them or code them as numbers"
+        )
+
+
+def _is_text(column: Any) -> bool:
+    return any(isinstance(value, str) for value in np.asarray(column).ravel())
+
+
+def _listing(items: list[Any], most: int = 10) -> str:
+    shown = ", ".join(repr(item) for item in items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def _check_finite(X: Array, columns: pd.Index) -> None:
+    for start in range(0, len(X), 4096):
+        block = X[start : start + 4096]
+        if np.isfinite(np.add.reduce(block, axis=None)):
+            continue
+        bad = ~np.isfinite(block)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            value = block[row, column]
+            kind = "NaN" if np.isnan(value) else "infinity"
+            raise ValueError(
+                f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
+                f"{start + row}, column {columns[column]!r}; drop or impute missing values "
+                "before clustering"
+            )
+
+
+def check_data(X: Any) -> Array:
+    """Check training or new data and return a two-dimensional float array.
+
+    float64 and float32 arrays of any layout are returned as they are, without a copy.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For sparse, complex, non-numeric, empty or non-finite data, or the wrong dimension.
+    """
+    if sparse.issparse(X):
+        raise TypeError(
+            "sparse X is not supported: centring makes it dense; pass X.toarray() if it fits "
+            "in memory"
+        )
+    if isinstance(X, pd.DataFrame):
+        _check_numeric_columns(X)
+    columns = X.columns if isinstance(X, pd.DataFrame) else None
+    array: Array = check_array(
+        X,
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=1,
+        **{_FINITE: False},
+    )
+    _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns)
+    largest = max(float(array.max()), -float(array.min()))
+    if largest > 1e150:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
+        )
+    return array
+
+
+def _finite_keyword() -> str:
+    """Name of check_array's switch for NaN and inf, renamed in scikit-learn 1.6."""
+    import inspect
+
+    parameters = inspect.signature(check_array).parameters
+    return "ensure_all_finite" if "ensure_all_finite" in parameters else "force_all_finite"
+
+
+_FINITE = _finite_keyword()
+
+
+def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Set (at fit) or compare scikit-learn's `n_features_in_` and `feature_names_in_`."""
+    try:
+        from sklearn.utils.validation import validate_data
+    except ImportError:  # scikit-learn 1.5
+        estimator._check_feature_names(X, reset=reset)
+        estimator._check_n_features(X, reset=reset)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def check_new_data(X: Any, feature_names: pd.Index) -> Array:
+    """Check data for prediction against the features of the fit.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+        A DataFrame's columns must be those of the fit, in the same order.
+    feature_names : Index
+        Names of the features at fit.
+    """
+    array = check_data(X)
+    if array.shape[1] != len(feature_names):
+        raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
+    named = not feature_names.equals(pd.Index([f"x{i}" for i in range(len(feature_names))]))
+    if isinstance(X, pd.DataFrame) and named and not X.columns.equals(feature_names):
+        missing = [name for name in feature_names if name not in X.columns]
+        extra = [name for name in X.columns if name not in feature_names]
+        if missing or extra:
+            raise ValueError(
+                "the columns of X are not those of the fit: "
+                f"missing {_listing(missing) or 'none'}, unknown {_listing(extra) or 'none'}"
+            )
+        raise ValueError(
+            "the columns of X are those of the fit in another order; "
+            "reorder them with X[results.weights.index]"
+        )
+    return array
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
+    """Check row weights: finite, not negative, not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}, but X has {n} rows: sample_weight.shape "
+            f"must be ({n},)"
+        )
+    if not np.isfinite(weight).all():
+        where = int(np.flatnonzero(~np.isfinite(weight))[0])
+        raise ValueError(f"sample_weight has {weight[where]} (NaN or inf) in row {where}")
+    if (weight < 0).any():
+        where = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(
+            f"sample_weight is negative in row {where} ({weight[where]:g}); "
+            "weights must be at least 0"
+        )
+    if not (weight > 0).any():
+        raise ValueError("all of sample_weight is zero; at least one row needs a positive weight")
+    return weight
+
+
+def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
+    """Check a prior on the weights and bring it to a mean of 1; None stays None."""
+    if prior is None:
+        return None
+    array = np.asarray(prior, dtype=np.float64)
+    if array.shape != (p,):
+        raise ValueError(f"{name} has shape {array.shape}, but X has {p} features")
+    if not np.isfinite(array).all() or (array < 0).any() or not (array > 0).any():
+        raise ValueError(
+            f"{name} must be finite and not negative, with at least one positive entry; "
+            f"it ranges from {array.min():g} to {array.max():g}"
+        )
+    return array * (p / array.sum())
+
+
+def check_number(
+    name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, cure: str = ""
+) -> float:
+    """Check a real option strictly between two bounds.
+
+    >>> check_number("eta", 1.05, above=1)
+    1.05
+    """
+    hint = f"; {cure}" if cure else ""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+        raise ValueError(f"{name}={value!r} is not a number{hint}")
+    number = float(value)
+    if not above < number < below:
+        if math.isinf(above):
+            wanted = f"below {below:g}"
+        elif math.isinf(below):
+            wanted = f"finite and above {above:g}"
+        else:
+            wanted = f"between {above:g} and {below:g}"
+        raise ValueError(f"{name}={value!r} must be {wanted}{hint}")
+    return number
+
+
+def check_integer(name: str, value: Any, *, least: int) -> int:
+    """Check an integer option with a lower bound."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
+    if value < least:
+        raise ValueError(f"{name}={value} must be at least {least}")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """Check an option that takes one of a few values."""
+    if not any(value is choice or value == choice for choice in choices):
+        raise ValueError(f"{name}={value!r} is unknown; give one of {_listing(list(choices))}")
+    return value
+
+
+def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None:
+    """Check that at least k distinct rows (of positive weight) exist."""
+    seen: set[bytes] = set()
+    for i in range(len(X)):
+        if sample_weight is not None and sample_weight[i] == 0:
+            continue
+        seen.add((X[i] + 0.0).tobytes())  # -0.0 and 0.0 are the same value
+        if len(seen) >= k:
+            return
+    raise ValueError(
+        f"k={k} exceeds the {len(seen)} distinct rows of X (n_samples={len(X)}); "
+        "ask for fewer clusters"
+    )

@@ -1,0 +1,350 @@
+"""The scikit-learn estimator `EWP` and the function `fit`.
+
+A thin shell: options are checked, data become a validated array, `ewp.fitting` does the work, and
+what comes back is dressed as fitted attributes and as an `EWPResults`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
+
+from ewp.assemble import assemble
+from ewp.engine import assign, distances
+from ewp.fitting import Recipe, fit_array, one_blas_thread
+from ewp.inputs import (
+    check_choice,
+    check_data,
+    check_integer,
+    check_number,
+    check_prior,
+    check_sample_weight,
+    generator,
+    names,
+    remember_features,
+)
+from ewp.kernel import Array
+from ewp.results import EWPResults
+from ewp.starts import check_init
+
+__all__ = ["EWP", "fit"]
+
+
+class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""Entropy Weighted Power k-means.
+
+    Minimises
+
+    .. math::
+        f_s(\Theta, w) = \sum_i M_s(d_{i1}, \dots, d_{ik}) + \lambda \sum_l w_l \log(w_l / \pi_l),
+        \qquad d_{ij} = \sum_l w_l (x_{il} - \theta_{jl})^2,
+
+    where :math:`M_s` is the power mean with exponent s < 0 and w lies on the simplex, by
+    majorisation-minimisation while s is annealed to :math:`-\infty`, where the power mean is the
+    minimum. The limit problem is then iterated to its own fixed point and its partition polished.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k, at most the number of distinct rows.
+    lam : float
+        Entropy penalty in the units of a sum over rows: it must grow like n for fits at
+        different n to estimate the same thing. Small values concentrate the weight on few
+        features, large ones spread it equally.
+    s0 : float or "auto", default="auto"
+        First exponent. "auto" is ``min(-1, s_c)`` with the critical exponent s_c at which
+        centroids that collapsed into the mean can leave it, see `ewp.critical_exponent`; the
+        paper's choice is -1. ``-inf`` starts at the limit problem.
+    eta : float, default=1.05
+        Factor by which the exponent moves every step, above 1.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Starting centroids; an array is in data units.
+    n_init : int, default=1
+        Number of starts; the one with the lowest limit objective is kept. More than one makes
+        no difference with an array for `init`.
+    scale : {"auto", "standard", None}, default="auto"
+        "standard" divides every column by its standard deviation, None leaves it. With a number
+        for `lam`, "auto" is None, as in the paper.
+    dispersion : {"auto", "within", "between"}, default="auto"
+        "within" rewards features with a small dispersion within clusters, as the paper does;
+        "between" rewards a large dispersion between clusters (the prior
+        :math:`\pi_l \propto e^{T_l / \lambda}` with the total sums of squares). They agree on
+        standardised features. With a number for `lam`, "auto" is "within".
+    prior : array of shape (n_features,) or None, default=None
+        What is known about the features beforehand: weights are proportional to
+        ``prior * exp(-D / lam)``. Zero excludes a feature. None is uniform on the columns that
+        vary; constant columns get no weight.
+    polish : bool, default=True
+        Search for a better partition in the learned metric after the annealing. False, with
+        ``s0=-1``, is the published algorithm, iterated to its limit.
+    max_iter : int, default=500
+        Largest number of steps of a start, and of the limit iterations of a polish.
+    tol : float, default=1e-8
+        Largest step at a fixed point: relative to the data's radius for the centroids, total
+        variation for the weights.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the starts and of the polish. The same seed gives the same answer for any
+        `n_jobs` and any order of the rows.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib.
+    progress : bool, default=False
+        Show a progress bar on stderr.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row; cluster 0 is the largest.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Centroids in data units.
+    feature_weights_ : ndarray of shape (n_features,)
+        Weights, not negative, summing to 1. They refer to standardised features if these were
+        used.
+    objective_ : float
+        Limit objective :math:`f_{-\infty}`.
+    lam_, s0_ : float
+        Penalty and first exponent that were used.
+    n_iter_ : int
+        Number of MM steps.
+    trace_ : DataFrame
+        One row an iteration, see `EWPResults.objective_trace`.
+    results_ : EWPResults
+        The statistician's view of the fit.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means
+    clustering. Proceedings of AISTATS, PMLR 108, 691-701.
+
+    Examples
+    --------
+    >>> from ewp import EWP
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(k=5, n=500, p=20, random_state=1)
+    >>> model = EWP(5, lam=0.05 * len(X), random_state=1).fit(X)
+    >>> round(float(model.feature_weights_[relevant].sum()), 3)
+    1.0
+    >>> bool((model.labels_ == model.predict(X)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        lam: float | str = "auto",
+        s0: float | str = "auto",
+        eta: float = 1.05,
+        init: str | Array = "k-means++",
+        n_init: int = 1,
+        scale: str | None = "auto",
+        dispersion: str = "auto",
+        prior: Array | None = None,
+        polish: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-8,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.s0 = s0
+        self.eta = eta
+        self.init = init
+        self.n_init = n_init
+        self.scale = scale
+        self.dispersion = dispersion
+        self.prior = prior
+        self.polish = polish
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def _recipe(self, p: int) -> Recipe:
+        """Check the options and settle what "auto" means for a given `lam`."""
+        if isinstance(self.lam, str):
+            raise ValueError(
+                f"lam={self.lam!r}: automatic selection of the penalty is not available; give a "
+                "positive number, for example 0.05 * n (see the paper for its meaning)"
+            )
+        k = check_integer("n_clusters", self.n_clusters, least=1)
+        scale = check_choice("scale", self.scale, ("auto", "standard", None))
+        dispersion = check_choice("dispersion", self.dispersion, ("auto", "within", "between"))
+        s0 = None
+        if self.s0 != "auto":
+            s0 = -math.inf if self.s0 == -math.inf else check_number("s0", self.s0, below=0)
+        return Recipe(
+            n_clusters=k,
+            lam=check_number("lam", self.lam, above=0),
+            s0=s0,
+            eta=check_number("eta", self.eta, above=1),
+            init=check_init(self.init, k, p),
+            n_init=check_integer("n_init", self.n_init, least=1),
+            standardise=scale == "standard",
+            between=dispersion == "between",
+            prior=check_prior(self.prior, p),
+            polish=bool(self.polish),
+            max_iter=check_integer("max_iter", self.max_iter, least=1),
+            tol=check_number("tol", self.tol, above=0),
+        )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
+        """Cluster the rows of X and learn the weights of its columns.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as that row twice, a row of weight 0 not at all.
+
+        Returns
+        -------
+        EWP
+            The fitted estimator.
+        """
+        array = check_data(X)
+        remember_features(self, X, reset=True)
+        recipe = self._recipe(array.shape[1])
+        weight = check_sample_weight(sample_weight, len(array))
+        rng = generator(self.random_state)
+        with tqdm(desc="EWP", unit=" steps", disable=not self.progress) as bar:
+            found = fit_array(
+                array, weight, recipe, rng, n_jobs=self.n_jobs, on_step=lambda row: bar.update()
+            )
+        if not found.solution.converged:
+            warnings.warn(
+                f"no fixed point after max_iter={recipe.max_iter} steps; increase max_iter",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.results_ = assemble(found, recipe, X, names(X, array), weight, self.random_state)
+        self.labels_ = found.labels
+        self.cluster_centers_ = found.centroids
+        self.feature_weights_ = found.weights
+        self.objective_ = found.solution.objective
+        self.lam_ = recipe.lam
+        self.s0_ = found.s0
+        self.n_iter_ = found.solution.n_iter
+        self.trace_ = self.results_.objective_trace
+        return self
+
+    def _checked(self, X: Any) -> tuple[Array, Array, Array, Array, Array]:
+        check_is_fitted(self)
+        array = check_data(X)
+        remember_features(self, X, reset=False)
+        results = self.results_
+        return (
+            array,
+            self.cluster_centers_,
+            self.feature_weights_,
+            results.center,
+            results.scale,
+        )
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Nearest centroid of every row, in the learned metric.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        checked = self._checked(X)
+        with one_blas_thread():
+            return assign(*checked)[0]
+
+    def transform(self, X: Any) -> Array:
+        """Weighted distances to the centroids (not squared).
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+        """
+        checked = self._checked(X)
+        with one_blas_thread():
+            return np.sqrt(distances(*checked))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Opposite of the limit objective on X.
+
+        The penalty enters in proportion to the number (or weight) of the rows, so that the score
+        of the training data is ``-objective_``. It cannot compare fits with different `lam`.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        checked = self._checked(X)
+        weight = check_sample_weight(sample_weight, len(checked[0]))
+        with one_blas_thread():
+            nearest = assign(*checked)[1]
+        if weight is None:
+            weight = np.ones(len(nearest))
+        results = self.results_
+        share = float(weight.sum() / results.clusters["mass"].sum())
+        penalty = results.objective - results.tot_withinss
+        return -float(weight @ nearest) - share * penalty
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+
+def fit(X: Any, k: int, lam: float | str = "auto", **options: Any) -> EWPResults:
+    """Fit Entropy Weighted Power k-means and return the results object at once.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+    k : int
+        Number of clusters.
+    lam : float
+        Entropy penalty in the units of a sum over rows.
+    **options
+        The other options of `ewp.EWP`, and `sample_weight`.
+
+    Returns
+    -------
+    EWPResults
+
+    Examples
+    --------
+    >>> import ewp
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(k=5, n=500, p=20, random_state=1)
+    >>> results = ewp.fit(X, 5, lam=0.05 * len(X), random_state=1)
+    >>> results.weights[results.weights > 0.01].index.tolist()
+    ['x0', 'x1', 'x2', 'x3', 'x4']
+    """
+    sample_weight = options.pop("sample_weight", None)
+    results: EWPResults = EWP(k, lam, **options).fit(X, sample_weight=sample_weight).results_
+    return results

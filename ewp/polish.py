@@ -1,0 +1,201 @@
+"""Improving a partition: re-seeding and breathing in the learned metric.
+
+Annealing learns the weights reliably and the partition nearly; what it leaves are a few clusters
+that share a centroid and a few that have two. With the weights held fixed that is a k-means
+problem on the few features that matter, cheap enough to be searched well: from the annealed
+centroids and from fresh k-means++ seeds, centroids are added where the error is largest, removed
+where they are missed least, and moved by Lloyd's iteration, as in Fritzke's breathing k-means
+(2020). The best candidates then run through the full limit problem, weights included, and one is
+kept if it lowers f_-inf.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ewp.engine import ArrayEngine
+from ewp.kernel import Array
+from ewp.rules import FixedWeights, WeightRule
+from ewp.schedules import Hard
+from ewp.solver import Solution, iterate
+from ewp.starts import plus_plus
+
+__all__ = ["polish"]
+
+#: Features with less than this share of the metric's spread are left out of the search.
+_NEGLIGIBLE = 1e-6
+#: Rows a cluster that the search looks at, and the fewest rows it is content with.
+_ROWS_A_CLUSTER = 100
+_FEWEST_ROWS = 2000
+#: Largest copy of the data that the search may make.
+_SEARCH_BYTES = 16 * 2**20
+_LLOYD_ITER = 15
+_LLOYD_TOL = 3e-3
+#: Centroids added and removed at once.
+_DEPTH = 5
+_ROUNDS = 3
+#: Powers of the learned weights in whose metrics partitions are searched.
+_SHARPNESS = (1.0, 2.0)
+
+
+def _sample(engine: ArrayEngine, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Systematic sample of rows along the canonical order, by weight, repetitions included."""
+    mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
+    cumulated = np.cumsum(mass[engine.order])
+    points = (np.arange(size) + rng.random()) * (cumulated[-1] / size)
+    return engine.order[np.minimum(np.searchsorted(cumulated, points, "right"), engine.n - 1)]
+
+
+def _search_engine(
+    engine: ArrayEngine, k: int, weights: Array, rng: np.random.Generator
+) -> tuple[ArrayEngine, np.ndarray]:
+    """Return the data in the coordinates ``sqrt(w_l) x_l`` on the features that matter."""
+    share = engine.squares * weights
+    used = np.flatnonzero(share > _NEGLIGIBLE * share.sum())
+    if not len(used):
+        used = np.array([int(np.argmax(weights))])
+    most = min(_SEARCH_BYTES // (8 * len(used)), max(_ROWS_A_CLUSTER * k, _FEWEST_ROWS))
+    most = max(most, 2 * k)
+    rows, mass = np.arange(engine.n), engine.sample_weight
+    if engine.n > most:
+        rows, mass = _sample(engine, most, rng), None
+    X = np.empty((len(rows), len(used)))
+    for start in range(0, len(rows), 256):
+        part = slice(start, start + 256)
+        X[part] = engine.rows(rows[part])[:, used] * np.sqrt(weights[used])
+    return ArrayEngine(X, mass, center=np.zeros(len(used)), n_jobs=engine.n_jobs), used
+
+
+def _lloyd(engine: ArrayEngine, theta: Array) -> Solution:
+    ones = np.ones(engine.p)
+    return iterate(
+        engine, theta, ones, FixedWeights(ones), Hard(), max_iter=_LLOYD_ITER, tol=_LLOYD_TOL
+    )
+
+
+def _errors(engine: ArrayEngine, theta: Array) -> tuple[Array, Array]:
+    """Error of every centroid, and how much the total would grow without it."""
+    distance = engine.distances(theta, np.ones(engine.p))
+    rows = np.arange(engine.n)
+    first = distance.argmin(axis=1)
+    nearest = distance[rows, first]
+    distance[rows, first] = np.inf
+    gain = distance.min(axis=1) - nearest
+    if engine.sample_weight is not None:
+        nearest = nearest * engine.sample_weight
+        gain *= engine.sample_weight
+    error = np.bincount(first, nearest, len(theta)).astype(np.float64)
+    growth = np.bincount(first, gain, len(theta)).astype(np.float64)
+    return error, growth
+
+
+def _remove(engine: ArrayEngine, theta: Array, count: int) -> Array:
+    """Drop the centroids that are missed least, never two neighbours at once."""
+    _, utility = _errors(engine, theta)
+    gaps = ((theta[:, None, :] - theta[None, :, :]) ** 2).sum(axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    spared: set[int] = set()
+    dropped: list[int] = []
+    order = np.argsort(utility, kind="stable")
+    for j in order:
+        if len(dropped) < count and int(j) not in spared:
+            dropped.append(int(j))
+            spared.add(int(gaps[j].argmin()))
+    for j in order:  # with very few clusters everything is somebody's neighbour
+        if len(dropped) < count and int(j) not in dropped:
+            dropped.append(int(j))
+    return np.delete(theta, dropped, axis=0)
+
+
+def _breathe(engine: ArrayEngine, start: Solution, rng: np.random.Generator) -> Solution:
+    """Add and remove centroids in turns of falling depth as long as the error falls."""
+    best = start
+    k = len(start.theta)
+    depth = min(_DEPTH, 1 + k // 4)
+    while depth:
+        error, _ = _errors(engine, best.theta)
+        worst = np.argsort(-error, kind="stable")[:depth]
+        width = np.sqrt(best.objective / engine.total / engine.p)
+        new = best.theta[worst] + 0.01 * width * rng.standard_normal((depth, engine.p))
+        wider = _lloyd(engine, np.vstack([best.theta, new]))
+        trial = _lloyd(engine, _remove(engine, wider.theta, depth))
+        if trial.objective < best.objective * (1 - 1e-6):
+            best = trial
+        else:
+            depth -= 1
+    return best
+
+
+def polish(
+    engine: ArrayEngine,
+    solution: Solution,
+    rule: WeightRule,
+    rng: np.random.Generator,
+    *,
+    max_iter: int,
+    tol: float,
+) -> Solution:
+    """Search for a better partition in the learned metric.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    solution : Solution
+        A fixed point of the limit problem.
+    rule : WeightRule
+    rng : Generator
+    max_iter, tol
+        For the iterations of the limit problem, as in `ewp.solver.iterate`.
+
+    Returns
+    -------
+    Solution
+        The same solution, or one with a lower f_-inf whose trace goes on with phase "polish".
+    """
+    k = len(solution.theta)
+    if k == 1:
+        return solution
+    for _ in range(_ROUNDS):
+        candidates = (
+            _candidate(engine, solution, sharpness, rule, rng, max_iter, tol)
+            for sharpness in _SHARPNESS
+        )
+        candidate = min(candidates, key=lambda c: c.objective)
+        if not candidate.objective < solution.objective - 1e-9 * abs(solution.objective):
+            return solution
+        lower = [row for row in candidate.trace if row.f_inf <= solution.objective]
+        candidate.trace = solution.trace + lower
+        candidate.n_iter = len(candidate.trace) - 1
+        solution = candidate
+    return solution
+
+
+def _candidate(
+    engine: ArrayEngine,
+    solution: Solution,
+    sharpness: float,
+    rule: WeightRule,
+    rng: np.random.Generator,
+    max_iter: int,
+    tol: float,
+) -> Solution:
+    """Search the partition in the metric of the weights to a power, then free the weights."""
+    k = len(solution.theta)
+    weights = solution.weights**sharpness
+    weights /= weights.sum()
+    search, used = _search_engine(engine, k, weights, rng)
+    ones = np.ones(search.p)
+    seeds = [
+        solution.theta[:, used] * np.sqrt(weights[used]),
+        plus_plus(search, k, ones, rng),
+    ]
+    found = min(
+        (_breathe(search, _lloyd(search, seed), rng) for seed in seeds),
+        key=lambda c: c.objective,
+    )
+    # features left out start at their mean, without weight
+    theta = np.zeros_like(solution.theta)
+    theta[:, used] = found.theta / np.sqrt(weights[used])
+    metric = np.zeros_like(weights)
+    metric[used] = weights[used] / weights[used].sum()
+    return iterate(engine, theta, metric, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish")

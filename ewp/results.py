@@ -1,0 +1,396 @@
+"""The results object: what a fit hands back to the person who asked for it.
+
+:class:`EWPResults` holds the estimates as pandas objects under the data's own row and column names
+and answers the questions a statistician puts to them: a printed summary, broom's ``tidy``,
+``glance`` and ``augment``, predictions for new rows, pictures, a small file. It estimates nothing;
+printing lives in ``_summary``, pictures in ``plots``, the file format in ``storage``, each loaded
+only when it is used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary2 import Summary
+
+__all__ = ["EWPResults"]
+
+
+@dataclass(eq=False, repr=False)
+class EWPResults:
+    r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
+
+    Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
+    :meth:`load`. The metric is :math:`d_{ij} = \sum_l w_l ((x_{il} - \theta_{jl})/scale_l)^2`.
+
+    Attributes
+    ----------
+    weights : pandas.Series
+        Feature weights by feature name; they sum to 1.
+    centroids : pandas.DataFrame
+        One row a cluster, one column a feature, in the units of the data.
+    labels : pandas.Series
+        Cluster of each row of the data, counted from 0; cluster 0 is the largest.
+    objective : float
+        The limit objective :math:`f_{-\infty}` at the estimates.
+    objective_trace : pandas.DataFrame
+        One row an iteration, with the values at the parameters it starts from; the last row
+        belongs to the estimates.
+    lam : float
+        The entropy penalty, in the units of a sum over rows.
+    s0, eta : float
+        First exponent of the annealing and the factor by which it moves.
+    converged : bool
+        Whether the limit problem reached its fixed point.
+    n_iter : int
+        Number of MM steps.
+    clusters : pandas.DataFrame
+        Columns ``size`` (rows), ``mass`` (sum of sample weights) and ``withinss`` (sum of squares
+        in the weighted metric).
+    totss : float
+        Total sum of squares about the mean in the weighted metric.
+    center, scale : numpy.ndarray
+        Means and divisors of the columns; the divisors are ones when the features were not scaled.
+    scaling : {"none", "standard"}
+    dispersion : {"within", "between"}
+        The form of the weight rule.
+    prior : numpy.ndarray
+        Prior weights of the features; all ones is uniform, 0 excludes a feature.
+    critical_exponent : float
+        Where the collapsed solution loses its stability, see :func:`ewp.critical_exponent`.
+    options : dict
+        The other options of the fit.
+    data, sample_weight : array-like or None
+        What was fitted, by reference; None after :meth:`load` and after unpickling.
+    spread : numpy.ndarray or None
+        Standard deviations of the columns in data units; with them the summary can tell how much
+        of each feature's variance the clusters explain.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ewp
+    >>> rng = np.random.default_rng(0)
+    >>> group = np.repeat([0.0, 8.0], [30, 20])
+    >>> X = pd.DataFrame({"signal": group + rng.normal(size=50), "noise": 5 * rng.normal(size=50)})
+    >>> results = ewp.fit(X, 2, lam=200.0, scale=None, dispersion="within", random_state=0)
+    >>> results.weights.idxmax()
+    'signal'
+    >>> results.clusters["size"].tolist()
+    [30, 20]
+    """
+
+    weights: pd.Series
+    centroids: pd.DataFrame
+    labels: pd.Series
+    objective: float
+    objective_trace: pd.DataFrame
+    lam: float
+    s0: float
+    eta: float
+    converged: bool
+    n_iter: int
+    clusters: pd.DataFrame
+    totss: float
+    center: np.ndarray
+    scale: np.ndarray
+    scaling: str
+    dispersion: str
+    prior: np.ndarray
+    critical_exponent: float
+    options: dict[str, Any]
+    data: Any = None
+    sample_weight: np.ndarray | None = None
+    spread: np.ndarray | None = None
+
+    @property
+    def feature_names(self) -> pd.Index:
+        """Names of the features, in the order of the data's columns."""
+        return self.weights.index
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.centroids)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.weights)
+
+    @property
+    def n_obs(self) -> int:
+        """Number of rows fitted."""
+        return len(self.labels)
+
+    @property
+    def effective_features(self) -> float:
+        """Exponential of the weights' entropy: p if they are equal, 1 if one feature has it all."""
+        w = self.weights.to_numpy(dtype=float)
+        w = w[w > 0]
+        return float(np.exp(-(w @ np.log(w))))
+
+    @property
+    def tot_withinss(self) -> float:
+        """Sum of squares within the clusters, in the weighted metric."""
+        return float(self.clusters["withinss"].sum())
+
+    @property
+    def betweenss(self) -> float:
+        """Sum of squares between the clusters: ``totss - tot_withinss``."""
+        return float(self.totss - self.tot_withinss)
+
+    def summary(self, top: int = 10) -> Summary:
+        """Describe the fit in a few tables and plain words.
+
+        Parameters
+        ----------
+        top : int, default 10
+            Number of features to list, heaviest first.
+
+        Returns
+        -------
+        statsmodels.iolib.summary2.Summary
+            With ``as_text()``, ``as_html()`` and ``as_latex()``; notebooks show it as HTML.
+        """
+        from ewp._summary import summarise
+
+        return summarise(self, top=top)
+
+    def tidy(self) -> pd.DataFrame:
+        """One row a cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
+
+        A statistic that shares its name with a feature is preceded by a dot (``.size``).
+        """
+        statistics = self.clusters[["size", "withinss"]].reset_index(drop=True)
+        statistics["cluster"] = self.centroids.index.to_numpy()
+        taken = set(self.feature_names)
+        names = [f".{name}" if name in taken else name for name in statistics.columns]
+        statistics.columns = pd.Index(names)
+        return pd.concat([self.centroids.reset_index(drop=True), statistics], axis=1)
+
+    def glance(self) -> pd.DataFrame:
+        """One row a fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
+        row = {
+            "totss": self.totss,
+            "tot.withinss": self.tot_withinss,
+            "betweenss": self.betweenss,
+            "iter": self.n_iter,
+            "lam": self.lam,
+            "s0": self.s0,
+            "objective": self.objective,
+            "effective_features": self.effective_features,
+            "n_obs": self.n_obs,
+            "n_clusters": self.n_clusters,
+            "converged": self.converged,
+        }
+        return pd.DataFrame([row])
+
+    def augment(self, X: Any = None) -> pd.DataFrame:
+        """Append each row's cluster and its weighted distance to that cluster's centroid.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            New data to assign. By default the data that were fitted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A copy of the data, row names kept, with the columns ``.cluster`` and ``.distance``.
+        """
+        from ewp.engine import assign
+
+        rows, fitted = self._rows(X)
+        for name in (".cluster", ".distance"):
+            if isinstance(rows, pd.DataFrame) and name in rows.columns:
+                raise ValueError(f"the data already have a column {name!r}: rename or drop it")
+        values = self._check(rows)
+        nearest, squared = assign(values, *self._metric())
+        if isinstance(rows, pd.DataFrame):
+            out = rows.copy()
+        else:
+            index = self.labels.index if fitted else None
+            out = pd.DataFrame(values.copy(), columns=self.feature_names, index=index)
+        out[".cluster"] = self.labels.to_numpy() if fitted else nearest
+        out[".distance"] = np.sqrt(np.maximum(squared, 0.0))
+        return out
+
+    def predict(self, X: Any) -> pd.Series | np.ndarray:
+        """Assign rows to the nearest centroid in the weighted metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        pandas.Series or numpy.ndarray
+            Cluster numbers: a Series with X's row names for a DataFrame, else an array.
+        """
+        from ewp.engine import assign
+
+        nearest, _ = assign(self._check(X), *self._metric())
+        if isinstance(X, pd.DataFrame):
+            return pd.Series(nearest, index=X.index, name="cluster")
+        return nearest
+
+    def transform(self, X: Any) -> pd.DataFrame | np.ndarray:
+        """Weighted distances (the square roots of d) of rows to every centroid.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        pandas.DataFrame or numpy.ndarray of shape (n, k)
+            A DataFrame with X's row names for a DataFrame, else an array.
+        """
+        from ewp.engine import distances
+
+        d = np.sqrt(np.maximum(distances(self._check(X), *self._metric()), 0.0))
+        if isinstance(X, pd.DataFrame):
+            return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
+        return d
+
+    def plot_weights(self, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the heaviest features, see :func:`ewp.plots.plot_weights`."""
+        from ewp.plots import plot_weights
+
+        return plot_weights(self.weights.to_numpy(), list(self.feature_names), ax=ax, top=top)
+
+    def plot_trace(self, ax: Axes | None = None) -> Axes:
+        """Draw objective and exponent along the iterations, see :func:`ewp.plots.plot_trace`."""
+        from ewp.plots import plot_trace
+
+        names = ("iteration", "s", "f_s", "f_inf", "phase")
+        columns = [self.objective_trace[name].to_numpy() for name in names]
+        return plot_trace(*columns, critical_exponent=self.critical_exponent, ax=ax)
+
+    def plot_clusters(
+        self, X: Any = None, ax: Axes | None = None, features: Sequence[Any] | None = None
+    ) -> Axes:
+        """Draw rows and centroids in the plane, see :func:`ewp.plots.plot_clusters`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            Data to draw. By default the data that were fitted.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        features : sequence of one or two feature names, optional
+            The axes. By default the two heaviest features if they hold 99 % of the weight, else
+            the first two principal components in the weighted metric.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from ewp.plots import plot_clusters, subsample
+
+        rows, fitted = self._rows(X)
+        if not hasattr(rows, "shape"):
+            rows = np.asarray(rows)
+        # Only the rows to be drawn are read: the data may be a memory-mapped file.
+        drawn = subsample(rows.shape[0])
+        rows = rows.iloc[drawn] if isinstance(rows, pd.DataFrame) else rows[drawn]
+        labels = self.labels.to_numpy()[drawn] if fitted else np.asarray(self.predict(rows))
+        theta, weights, center, scale = self._metric()
+        return plot_clusters(
+            self._check(rows),
+            labels,
+            theta,
+            weights,
+            center=center,
+            scale=scale,
+            names=list(self.feature_names),
+            features=features,
+            ax=ax,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the results, without the data, to one small file that :meth:`load` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Used exactly as given. An existing file is replaced in one step.
+        """
+        from ewp.storage import write
+
+        write(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> EWPResults:
+        """Read a file written by :meth:`save`, without running any code that may be in it.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        EWPResults
+            It summarises and predicts as the original; ``data`` and ``sample_weight`` are None.
+
+        Raises
+        ------
+        ValueError
+            If there is no such file, it is not one of :meth:`save`'s, or it needs a newer version.
+        """
+        from ewp.storage import read
+
+        return cls(**read(path))
+
+    def __repr__(self) -> str:
+        heaviest = self.weights.sort_values(ascending=False, kind="stable").head(3)
+        sizes = [str(size) for size in self.clusters["size"].head(10)]
+        outcome = "converged" if self.converged else "not converged"
+        return (
+            f"EWPResults: {self.n_obs} observations, {self.n_features} features, "
+            f"{self.n_clusters} clusters ({outcome} after {self.n_iter} iterations)\n"
+            f"  lambda {self.lam:.4g}, scaling {self.scaling}, dispersion {self.dispersion}, "
+            f"s0 {self.s0:.4g}, objective {self.objective:.6g}\n"
+            f"  cluster sizes: {', '.join(sizes)}{', ...' if self.n_clusters > 10 else ''}\n"
+            f"  {self.effective_features:.4g} effective features; heaviest: "
+            + ", ".join(f"{str(name)[:40]} {weight:.3g}" for name, weight in heaviest.items())
+        )
+
+    def __str__(self) -> str:
+        return str(self.summary().as_text())
+
+    def _repr_html_(self) -> str:
+        return str(self.summary().as_html())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "data": None, "sample_weight": None}
+
+    def _rows(self, X: Any) -> tuple[Any, bool]:
+        """Return the data meant and whether they are the fitted ones."""
+        if X is not None:
+            return X, False
+        if self.data is None:
+            raise ValueError("a loaded or unpickled result does not hold its data: pass them as X")
+        return self.data, True
+
+    def _check(self, X: Any) -> np.ndarray:
+        from ewp.inputs import check_new_data
+
+        # A file keeps names such as dates or tuples as text: the same text is the same feature.
+        names = self.feature_names
+        renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
+        if renamed and list(map(str, X.columns)) == list(names):
+            X = X.set_axis(names, axis=1)
+        return check_new_data(X, names)
+
+    def _metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)
+        return theta, weights, self.center, self.scale

@@ -1,0 +1,164 @@
+"""The one solver: MM steps along a schedule with a rule for the weights.
+
+`iterate` runs from given centroids and weights to the fixed point at the schedule's last exponent
+and keeps a trace. Everything else in the family (k-means, power k-means, EWP and the peers) is a
+choice of schedule and rule; improving the partition found is `ewp.polish`'s business.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import entr
+
+from ewp.engine import ArrayEngine
+from ewp.kernel import Array, Statistics
+from ewp.rules import WeightRule
+from ewp.schedules import Schedule
+
+__all__ = ["Solution", "TraceRow", "iterate"]
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """Values at the parameters an iteration starts from, and the size of the step it takes."""
+
+    phase: str
+    s: float
+    f_s: float
+    f_inf: float
+    entropy: float
+    effective_features: float
+    delta_centroids: float
+    delta_weights: float
+
+
+@dataclass
+class Solution:
+    """Where an iteration ended.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (k, p)
+        Centroids in the engine's coordinates.
+    weights : ndarray of shape (p,)
+    objective : float
+        The limit objective f_-inf at these parameters.
+    trace : list of TraceRow
+        One row an iteration; the last belongs to the returned parameters.
+    n_iter : int
+        MM steps taken.
+    converged : bool
+        Whether a fixed point at the last exponent was reached.
+    """
+
+    theta: Array
+    weights: Array
+    objective: float
+    trace: list[TraceRow] = field(default_factory=list)
+    n_iter: int = 0
+    converged: bool = False
+
+
+def centroid_step(stats: Statistics, theta: Array) -> tuple[Array, Array, np.ndarray]:
+    """New centroids, the dispersions about them, and the clusters that got no rows."""
+    sums, mass = stats.sums[:, :-1], stats.sums[:, -1]
+    empty = mass <= 0.0
+    new = np.divide(sums, mass[:, None], out=theta.copy(), where=~empty[:, None])
+    filled = new * sums
+    dispersion = stats.scatter - filled[~empty].sum(axis=0)
+    return new, np.maximum(dispersion, 0.0), np.flatnonzero(empty)
+
+
+def _reseed(engine: ArrayEngine, theta: Array, weights: Array, empty: np.ndarray) -> Array:
+    """Move centroids without rows to the worst-fitted rows, which never raises f_-inf."""
+    _, nearest = engine.assign(theta, weights)
+    theta = theta.copy()
+    for j in empty:
+        farthest = float(nearest.max())
+        if farthest <= 0.0:
+            break
+        # among equally bad rows the first in canonical order, not in the order they came
+        tied = nearest[engine.order] >= farthest * (1 - 1e-12)
+        worst = int(engine.order[np.argmax(tied)])
+        theta[j] = engine.rows(np.array([worst]))[0]
+        moved = engine.distances(theta[j : j + 1], weights)[:, 0]
+        np.minimum(nearest, moved, out=nearest)
+    return theta
+
+
+def iterate(
+    engine: ArrayEngine,
+    theta: Array,
+    weights: Array,
+    rule: WeightRule,
+    schedule: Schedule,
+    *,
+    max_iter: int,
+    tol: float,
+    finish: str = "finish",
+    on_step: Callable[[TraceRow], None] | None = None,
+) -> Solution:
+    """Run MM steps along a schedule until nothing moves at its last exponent.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    theta : ndarray of shape (k, p)
+        Starting centroids in the engine's coordinates.
+    weights : ndarray of shape (p,)
+        Starting weights.
+    rule : WeightRule
+    schedule : Schedule
+    max_iter : int
+        Largest number of MM steps.
+    tol : float
+        A fixed point is reached when the centroids move by at most `tol` times the data's
+        weighted root mean square radius, and the weights by at most `tol` in total variation.
+    finish : str
+        Name of the phase at s = -inf in the trace.
+    on_step : callable, optional
+        Called with every row of the trace as it is made.
+
+    Returns
+    -------
+    Solution
+    """
+    s = schedule.start
+    trace: list[TraceRow] = []
+    for step in range(max_iter + 1):
+        stats = engine.statistics(theta, weights, s)
+        new_theta, dispersion, empty = centroid_step(stats, theta)
+        new_weights = rule.update(dispersion)
+        hard = math.isinf(s)
+        if hard and len(empty):
+            new_theta = _reseed(engine, new_theta, new_weights, empty)
+        radius = float(engine.squares @ weights) / engine.total
+        moved = float((((new_theta - theta) ** 2) @ weights).sum())
+        delta_theta = math.sqrt(moved / radius) if radius > 0 else 0.0
+        delta_weights = 0.5 * float(np.abs(new_weights - weights).sum())
+        penalty = rule.penalty(weights)
+        entropy = float(entr(weights).sum())
+        trace.append(
+            TraceRow(
+                finish if hard else "anneal",
+                s,
+                stats.power + penalty,
+                stats.nearest + penalty,
+                entropy,
+                math.exp(entropy),
+                delta_theta,
+                delta_weights,
+            )
+        )
+        if on_step is not None:
+            on_step(trace[-1])
+        converged = schedule.is_final(s) and delta_theta <= tol and delta_weights <= tol
+        if converged or step == max_iter:
+            return Solution(theta, weights, trace[-1].f_inf, trace, step, converged)
+        theta, weights = new_theta, new_weights
+        s = schedule.following(s, stats.softness / engine.total)
+    raise AssertionError("unreachable")

@@ -1,0 +1,102 @@
+"""Starting centroids: k-means++, random rows or the user's own.
+
+Rows are drawn by inverting their cumulated weights in the engine's canonical order, which depends
+on the rows' values and not on their positions. So a row of weight 2 has the chances of that row
+given twice, and the same seed finds the same start when rows are shuffled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ewp.engine import ArrayEngine
+from ewp.kernel import Array
+
+__all__ = ["check_init", "choose_start", "plus_plus"]
+
+
+def check_init(init: Any, k: int, p: int) -> str | Array:
+    """Check the option `init`: "k-means++", "random" or an array of shape (k, p)."""
+    if isinstance(init, str):
+        if init not in ("k-means++", "random"):
+            raise ValueError(
+                f"init={init!r} is unknown; give 'k-means++', 'random' or an array of {k} x {p}"
+            )
+        return init
+    array = np.array(init, dtype=np.float64)
+    if array.shape != (k, p):
+        raise ValueError(
+            f"init has shape {array.shape}, but k={k} centroids in {p} features need ({k}, {p})"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError("init contains NaN or infinity; centroids must be finite")
+    return array
+
+
+def _draw(engine: ArrayEngine, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
+    """Draw row numbers with probabilities proportional to `mass`."""
+    cumulated = np.cumsum(mass[engine.order])
+    position = np.searchsorted(cumulated, rng.random(size) * cumulated[-1], side="right")
+    return engine.order[np.minimum(position, engine.n - 1)]
+
+
+def plus_plus(engine: ArrayEngine, k: int, weights: Array, rng: np.random.Generator) -> Array:
+    """Greedy k-means++ seeding in the metric of `weights` (Arthur & Vassilvitskii 2007).
+
+    Every new centroid is the best of 2 + log k rows drawn with probabilities proportional to
+    their weight times their squared distance to the centroids chosen so far.
+    """
+    mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
+    trials = 2 + int(np.log(k))
+    theta = engine.rows(_draw(engine, mass, rng, 1))
+    nearest = engine.distances(theta, weights)[:, 0]
+    for _ in range(1, k):
+        potential = mass * nearest
+        if not potential.any():  # the rest cannot be told apart in this metric
+            potential = mass
+        candidates = engine.rows(_draw(engine, potential, rng, trials))
+        distance = engine.distances(candidates, weights)
+        np.minimum(distance, nearest[:, None], out=distance)
+        best = int(np.argmin(mass @ distance))
+        theta = np.vstack([theta, candidates[best]])
+        nearest = distance[:, best]
+    return theta
+
+
+def _random_rows(engine: ArrayEngine, k: int, rng: np.random.Generator) -> Array:
+    """Draw k distinct rows, with probabilities proportional to their weights."""
+    mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight.copy()
+    chosen = []
+    for _ in range(k):
+        row = _draw(engine, mass, rng, 1)[0]
+        chosen.append(row)
+        mass[(engine.X[row] == engine.X).all(axis=1)] = 0.0
+    return engine.rows(np.array(chosen))
+
+
+def choose_start(
+    engine: ArrayEngine,
+    k: int,
+    init: str | Array,
+    weights: Array,
+    rng: np.random.Generator,
+) -> Array:
+    """Starting centroids in the engine's coordinates.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    k : int
+    init : {"k-means++", "random"} or ndarray of shape (k, p)
+        An array is in data units.
+    weights : ndarray of shape (p,)
+        Metric for k-means++.
+    rng : Generator
+    """
+    if not isinstance(init, str):
+        return engine.inside(init)
+    if init == "random":
+        return _random_rows(engine, k, rng)
+    return plus_plus(engine, k, weights, rng)

@@ -1,0 +1,280 @@
+"""Files of results: what goes in comes out, and nothing else gets in."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import stat
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from results_factory import make_results
+
+from ewp.results import EWPResults
+from ewp.storage import FORMAT_VERSION, _decode, _encode
+
+
+def round_trip(results, directory):
+    path = directory / "fit"
+    results.save(path)
+    return EWPResults.load(path)
+
+
+def rewrite(path, **members):
+    """Replace members of an archive by other bytes."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    content |= {f"{name}.npy": value for name, value in members.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in content.items():
+            archive.writestr(name, value)
+
+
+def npy(array, **options):
+    file = io.BytesIO()
+    np.save(file, array, **options)
+    return file.getvalue()
+
+
+def header_of(path):
+    with np.load(path) as archive:
+        return json.loads(archive["header"].tobytes())
+
+
+def with_header(path, **changes):
+    text = json.dumps(header_of(path) | changes).encode()
+    rewrite(path, header=npy(np.frombuffer(text, dtype=np.uint8)))
+
+
+# --- the round trip ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard"])
+def test_every_field_survives_except_the_data(tmp_path, scaling):
+    weights = np.random.default_rng(2).uniform(1, 3, 60)
+    results = make_results(scaling=scaling, sample_weight=weights, critical_exponent=-np.inf)
+    loaded = round_trip(results, tmp_path)
+    pd.testing.assert_series_equal(loaded.weights, results.weights)
+    pd.testing.assert_frame_equal(loaded.centroids, results.centroids)
+    pd.testing.assert_series_equal(loaded.labels, results.labels)
+    pd.testing.assert_frame_equal(loaded.objective_trace, results.objective_trace)
+    pd.testing.assert_frame_equal(loaded.clusters, results.clusters)
+    for name in ("center", "scale", "prior", "spread"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(results, name))
+    for name in ("objective", "lam", "s0", "eta", "converged", "n_iter", "totss", "scaling"):
+        assert getattr(loaded, name) == getattr(results, name)
+        assert type(getattr(loaded, name)) is type(getattr(results, name))
+    assert loaded.critical_exponent == -np.inf
+    assert loaded.options == results.options
+    assert loaded.data is None
+    assert loaded.sample_weight is None
+
+
+def test_a_loaded_result_speaks_and_predicts_as_the_original(tmp_path):
+    results = make_results(120, 30, 8, rows=[f"r{i}" for i in range(120)])
+    loaded = round_trip(results, tmp_path)
+    assert str(loaded) == str(results)
+    assert repr(loaded) == repr(results)
+    assert loaded._repr_html_() == results._repr_html_()
+    pd.testing.assert_frame_equal(loaded.tidy(), results.tidy())
+    pd.testing.assert_frame_equal(loaded.glance(), results.glance())
+    X = results.data
+    pd.testing.assert_series_equal(loaded.predict(X), results.predict(X))
+    pd.testing.assert_frame_equal(loaded.transform(X), results.transform(X))
+    pd.testing.assert_frame_equal(loaded.augment(X), results.augment())
+
+
+def test_fields_that_may_be_missing_stay_missing(tmp_path):
+    assert round_trip(make_results(spread=None), tmp_path).spread is None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [3, 1, 4, 15, 9],
+        [0.5, 1.5, np.nan, np.inf, -1.0],
+        ["a", "b\x00", "\u00e9\u4e2d", "", "\udc80 lone"],
+        pd.Index([1, "one", 2.5, True, "x"], dtype=object),
+        pd.RangeIndex(2, 12, 2),
+        pd.Index([1, 2, 3, 4, 5], dtype=np.uint8),
+        pd.Index(list("abcde"), name="gene"),
+    ],
+)
+def test_numbers_and_texts_keep_their_type_as_names(tmp_path, names):
+    names = pd.Index(names)
+    rows = names.append([names] * 11)
+    loaded = round_trip(make_results(60, 5, names=names, rows=rows), tmp_path)
+    pd.testing.assert_index_equal(loaded.feature_names, names)
+    pd.testing.assert_index_equal(loaded.labels.index, rows)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pd.date_range("2020-01-01", periods=5),
+        pd.MultiIndex.from_product([["a"], range(5)]),
+        pd.CategoricalIndex(list("abcde")),
+    ],
+)
+def test_other_names_become_text_and_still_predict(tmp_path, names):
+    results = make_results(names=names)
+    loaded = round_trip(results, tmp_path)
+    assert list(loaded.feature_names) == [str(name) for name in names]
+    np.testing.assert_array_equal(loaded.predict(results.data), results.predict(results.data))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+@settings(deadline=None, max_examples=50)
+def test_json_values_survive_strict_json(value):
+    text = json.dumps(_encode(value), allow_nan=False)
+    assert repr(_decode(json.loads(text))) == repr(value)
+
+
+def test_options_of_numpy_types_become_plain(tmp_path):
+    options = {"n_init": np.int64(3), "tol": np.float32(0.5), "init": np.eye(2), "x": (1, np.nan)}
+    loaded = round_trip(make_results(options=options), tmp_path).options
+    assert loaded["n_init"] == 3
+    assert loaded["tol"] == 0.5
+    assert loaded["init"] == [[1.0, 0.0], [0.0, 1.0]]
+    assert np.isnan(loaded["x"][1])
+
+
+# --- the file ----------------------------------------------------------------------------------
+
+
+def test_the_path_is_used_as_given_and_nothing_is_left_beside_it(tmp_path):
+    path = tmp_path / "a model.ewp"
+    make_results().save(str(path))
+    assert os.listdir(tmp_path) == ["a model.ewp"]
+    make_results(lam=7.0).save(path)
+    assert os.listdir(tmp_path) == ["a model.ewp"]
+    assert EWPResults.load(str(path)).lam == 7.0
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "fit"
+    make_results(lam=7.0).save(path)
+
+    def interrupted(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make_results(lam=8.0).save(path)
+    assert os.listdir(tmp_path) == ["fit"]
+    assert EWPResults.load(path).lam == 7.0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
+def test_a_file_gets_the_usual_permissions(tmp_path):
+    (tmp_path / "usual").touch()
+    make_results().save(tmp_path / "fit")
+    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "fit")}
+    assert len(modes) == 1
+
+
+def test_a_file_is_small(tmp_path):
+    results = make_results(20_000, 10, 3)
+    results.save(tmp_path / "fit")
+    assert (tmp_path / "fit").stat().st_size < results.data.to_numpy().nbytes / 50
+
+
+def test_the_header_is_strict_json(tmp_path):
+    make_results(critical_exponent=-np.inf, objective=np.nan).save(tmp_path / "fit")
+    with np.load(tmp_path / "fit") as archive:
+        text = archive["header"].tobytes().decode()
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    json.loads(text, parse_constant=refuse)
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+def test_a_missing_file_or_a_directory_is_named(tmp_path):
+    for path in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(ValueError, match="there is no file"):
+            EWPResults.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"x,y\n1,2\n", pickle.dumps([1]), npy(np.eye(2))])
+def test_other_files_are_refused(tmp_path, content):
+    (tmp_path / "fit").write_bytes(content)
+    with pytest.raises(ValueError, match=r"not an \.npz archive"):
+        EWPResults.load(tmp_path / "fit")
+
+
+def test_other_archives_are_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", a=np.eye(2))
+    with pytest.raises(ValueError, match="does not hold EWP results"):
+        EWPResults.load(tmp_path / "other.npz")
+    make_results().save(tmp_path / "fit")
+    with_header(tmp_path / "fit", kind="something else")
+    with pytest.raises(ValueError, match="something else"):
+        EWPResults.load(tmp_path / "fit")
+
+
+def test_a_newer_format_asks_for_an_upgrade(tmp_path):
+    make_results().save(tmp_path / "fit")
+    with_header(tmp_path / "fit", format_version=FORMAT_VERSION + 1)
+    with pytest.raises(ValueError, match="upgrade ewp"):
+        EWPResults.load(tmp_path / "fit")
+
+
+class Malicious:
+    def __reduce__(self):
+        return (os.mkdir, ("owned",))
+
+
+@pytest.mark.parametrize("member", ["weights", "header", "labels", "rows"])
+def test_a_pickle_inside_is_refused_and_not_run(tmp_path, monkeypatch, member):
+    monkeypatch.chdir(tmp_path)
+    make_results(rows=np.arange(60) * 3).save("fit")
+    bomb = npy(np.array([Malicious()], dtype=object), allow_pickle=True)
+    rewrite(tmp_path / "fit", **{member: bomb})
+    with pytest.raises(ValueError, match="does not hold EWP results, or is damaged"):
+        EWPResults.load("fit")
+    assert os.listdir(tmp_path) == ["fit"]
+
+
+@pytest.mark.parametrize(
+    ("member", "array"),
+    [
+        ("centroids", np.eye(2)),
+        ("center", np.ones(3)),
+        ("weights", np.ones(4)),
+        ("labels", np.full(60, 99)),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path, member, array):
+    make_results().save(tmp_path / "fit")
+    rewrite(tmp_path / "fit", **{member: npy(array)})
+    with pytest.raises(ValueError, match="damaged"):
+        EWPResults.load(tmp_path / "fit")
+
+
+@given(position=st.integers(0, 10**6), byte=st.integers(0, 255), cut=st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_a_damaged_file_loads_or_raises_value_error(tmp_path_factory, position, byte, cut):
+    path = tmp_path_factory.getbasetemp() / f"damaged-{os.getpid()}"
+    make_results(20, 3, 2).save(path)
+    content = bytearray(path.read_bytes())
+    content[position % len(content)] = byte
+    path.write_bytes(content[: position % len(content)] if cut else content)
+    with contextlib.suppress(ValueError):
+        assert EWPResults.load(path).n_clusters == 2
