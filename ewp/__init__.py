@@ -7,8 +7,19 @@ public is importable from here; plots, summaries and the rest load what they nee
 from ewp import datasets
 from ewp.exponent import critical_exponent
 from ewp.model import EWP, fit
+from ewp.path import lambda_path
 from ewp.results import EWPResults
+from ewp.selection import select_k, select_lambda
 
 __version__ = "0.1.0"
 
-__all__ = ["EWP", "EWPResults", "critical_exponent", "datasets", "fit"]
+__all__ = [
+    "EWP",
+    "EWPResults",
+    "critical_exponent",
+    "datasets",
+    "fit",
+    "lambda_path",
+    "select_k",
+    "select_lambda",
+]

@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary2 import Summary
 
+from ewp._selection_text import reason
+
 if TYPE_CHECKING:
     from ewp.results import EWPResults
 
@@ -218,6 +220,8 @@ def _notes(results: EWPResults, top: int) -> Iterable[str]:
             "Weights relate to standardised features (each divided by its standard deviation); "
             "centroids are in the units of the data."
         )
+    if "selection" in results.options:
+        yield reason(results.options["selection"])
     if _is_weighted(results):
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
     if _variance_explained(results) is not None:

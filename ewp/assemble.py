@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ewp.choice import Choice
 from ewp.fitting import Fit, Recipe
 from ewp.kernel import Array
 from ewp.results import EWPResults
@@ -22,6 +23,7 @@ def assemble(
     names: tuple[pd.Index, pd.Index],
     weight: Array | None,
     seed: Any,
+    choice: Choice | None = None,
 ) -> EWPResults:
     """Dress a fit in the data's own names.
 
@@ -36,6 +38,8 @@ def assemble(
     weight : ndarray of shape (n,) or None
     seed : object
         The user's `random_state`; noted if it is an integer.
+    choice : Choice or None
+        How the penalty was chosen, if it was.
     """
     rows, columns = names
     k = recipe.n_clusters
@@ -43,14 +47,16 @@ def assemble(
     trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))
     mass = np.ones(len(found.labels)) if weight is None else weight
-    options = {
+    options: dict[str, Any] = {
         "init": recipe.init if isinstance(recipe.init, str) else "array",
         "n_init": recipe.n_init,
-        "polish": recipe.polish,
+        "polish": recipe.polish.rounds > 0,
         "max_iter": recipe.max_iter,
         "tol": recipe.tol,
         "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
     }
+    if choice is not None:
+        options["selection"] = choice.record()
     return EWPResults(
         weights=pd.Series(found.weights, index=columns, name="weight"),
         centroids=pd.DataFrame(found.centroids, index=clusters, columns=columns),

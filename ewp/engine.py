@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 def _block_rows(p: int, k: int) -> int:
-    return int(np.clip(_BLOCK_BYTES // (16 * (p + k + 1)), 64, 4096))
+    return min(max(_BLOCK_BYTES // (16 * (p + k + 1)), 64), 4096)
 
 
 class ArrayEngine:
@@ -243,6 +243,24 @@ class ArrayEngine:
 
         self._map(label, len(theta))
         return labels, nearest
+
+    def two_nearest(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array, Array]:
+        """Nearest centroid of every row, and the squared distances to it and to the next."""
+        labels = np.empty(self.n, dtype=np.intp)
+        nearest = np.empty((2, self.n))
+        metric = self.metric(theta, weights)
+
+        def label(blocks: Iterator[Block], work: Workspace) -> None:
+            for block in blocks:
+                distance, least = block_distances(block.values, block.squares, metric, work)
+                first = distance.argmin(axis=0)
+                distance[first, np.arange(len(first))] = np.inf
+                labels[block.rows] = first
+                nearest[0, block.rows] = least
+                nearest[1, block.rows] = distance.min(axis=0)
+
+        self._map(label, len(theta))
+        return labels, nearest[0], nearest[1]
 
     def distances(self, theta: Array, weights: Array) -> Array:
         """Squared weighted distances of all rows to all centroids, an (n, k) array."""

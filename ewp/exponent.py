@@ -125,7 +125,7 @@ def critical_exponent(
     >>> import numpy as np
     >>> X = np.random.default_rng(0).standard_normal((20000, 10))
     >>> round(critical_exponent(X), 1)
-    -3.8
+    -3.9
     """
     array = check_data(X)
     row_weight = check_sample_weight(sample_weight, len(array))

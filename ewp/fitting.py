@@ -21,7 +21,7 @@ from ewp.engine import ArrayEngine, assign
 from ewp.exponent import engine_critical_exponent
 from ewp.inputs import check_distinct
 from ewp.kernel import Array
-from ewp.polish import polish
+from ewp.polish import FULL, Effort, polish
 from ewp.rules import RelativeEntropy, WeightRule
 from ewp.schedules import Annealed, Hard, Schedule
 from ewp.solver import Solution, TraceRow, iterate
@@ -47,7 +47,7 @@ class Recipe:
     standardise: bool = False
     between: bool = False
     prior: Array | None = None
-    polish: bool = True
+    polish: Effort = FULL
     max_iter: int = 500
     tol: float = 1e-8
 
@@ -123,7 +123,7 @@ def solve(
     *,
     init: str | Array,
     n_init: int,
-    improve: bool,
+    effort: Effort,
     max_iter: int,
     tol: float,
     rng: np.random.Generator,
@@ -139,8 +139,8 @@ def solve(
     schedule : Schedule
     init : {"k-means++", "random"} or ndarray of shape (k, p)
     n_init : int
-    improve : bool
-        Whether the best solution is polished.
+    effort : Effort
+        How hard the best solution is polished.
     max_iter, tol
         As in `ewp.solver.iterate`.
     rng : Generator
@@ -158,8 +158,8 @@ def solve(
         if best is None or found.objective < best.objective:
             best = found
     assert best is not None
-    if improve and best.converged:
-        best = polish(engine, best, rule, finisher, max_iter=max_iter, tol=tol)
+    if effort.rounds and best.converged:
+        best = polish(engine, best, rule, finisher, effort=effort, max_iter=max_iter, tol=tol)
     return _canonical(engine, best)
 
 
@@ -217,7 +217,7 @@ def fit_array(
             schedule,
             init=recipe.init,
             n_init=recipe.n_init,
-            improve=recipe.polish,
+            effort=recipe.polish,
             max_iter=recipe.max_iter,
             tol=recipe.tol,
             rng=rng,

@@ -12,6 +12,7 @@ Rows are centred (and scaled) before they get here; a column of ones is appended
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ _LOWEST_EXPONENT = -600.0
 _SMALL = 1e-6
 #: ... and floored here: smaller ones are rounding errors of the coordinates themselves.
 _FLOOR = float(np.finfo(np.float64).eps) ** 2
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,7 @@ class Metric:
         product[:, p] = np.einsum("jl,jl->j", theta, product[:, :p])
         product[:, :p] *= -2.0
         scale = spread + float(product[:, p].max())
-        tiny = float(np.finfo(np.float64).tiny)
-        return cls(theta, weights, product, _SMALL * scale, max(_FLOOR * scale, tiny))
+        return cls(theta, weights, product, _SMALL * scale, max(_FLOOR * scale, _TINY))
 
 
 @dataclass
@@ -190,7 +191,7 @@ def block_statistics(
     """
     distance, nearest = block_distances(block, squares, metric, work)
     phi = work.phi[:, : len(block)]
-    if np.isneginf(s):
+    if math.isinf(s):
         np.equal(distance, nearest, out=phi)
         ties = np.flatnonzero(phi.sum(axis=0) > 1.0)
         if len(ties):

@@ -22,11 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from ewp.assemble import assemble
+from ewp.candidates import Family
+from ewp.choice import Choice, SelectionOptions, choose, families
 from ewp.engine import assign, distances
 from ewp.fitting import Recipe, fit_array, one_blas_thread
 from ewp.inputs import (
     check_choice,
     check_data,
+    check_distinct,
     check_integer,
     check_number,
     check_prior,
@@ -36,6 +39,7 @@ from ewp.inputs import (
     remember_features,
 )
 from ewp.kernel import Array
+from ewp.polish import FULL, NONE
 from ewp.results import EWPResults
 from ewp.starts import check_init
 
@@ -59,10 +63,12 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     ----------
     n_clusters : int, default=8
         Number of clusters k, at most the number of distinct rows.
-    lam : float
+    lam : float or "auto", default="auto"
         Entropy penalty in the units of a sum over rows: it must grow like n for fits at
         different n to estimate the same thing. Small values concentrate the weight on few
-        features, large ones spread it equally.
+        features, large ones spread it equally. "auto" chooses it by what the partition is worth
+        to held-out rows, together with what is "auto" in `scale` and `dispersion`; see
+        `ewp.select_lambda`, which also shows the alternatives. It costs some tens of fits.
     s0 : float or "auto", default="auto"
         First exponent. "auto" is ``min(-1, s_c)`` with the critical exponent s_c at which
         centroids that collapsed into the mean can leave it, see `ewp.critical_exponent`; the
@@ -75,13 +81,14 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Number of starts; the one with the lowest limit objective is kept. More than one makes
         no difference with an array for `init`.
     scale : {"auto", "standard", None}, default="auto"
-        "standard" divides every column by its standard deviation, None leaves it. With a number
-        for `lam`, "auto" is None, as in the paper.
+        "standard" divides every column by its standard deviation, None leaves it. "auto" is
+        chosen with `lam`; with a number for `lam` it is None, as in the paper.
     dispersion : {"auto", "within", "between"}, default="auto"
         "within" rewards features with a small dispersion within clusters, as the paper does;
         "between" rewards a large dispersion between clusters (the prior
         :math:`\pi_l \propto e^{T_l / \lambda}` with the total sums of squares). They agree on
-        standardised features. With a number for `lam`, "auto" is "within".
+        standardised features. "auto" is chosen with `lam`; with a number for `lam` it is
+        "within".
     prior : array of shape (n_features,) or None, default=None
         What is known about the features beforehand: weights are proportional to
         ``prior * exp(-D / lam)``. Zero excludes a feature. None is uniform on the columns that
@@ -92,13 +99,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     max_iter : int, default=500
         Largest number of steps of a start, and of the limit iterations of a polish.
     tol : float, default=1e-8
-        Largest step at a fixed point: relative to the data's radius for the centroids, total
+        Largest step at a fixed point: in standard deviations for the centroids, in total
         variation for the weights.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the starts and of the polish. The same seed gives the same answer for any
         `n_jobs` and any order of the rows.
     n_jobs : int or None, default=None
-        Number of threads, as in joblib.
+        Number of threads of a fit and of processes of the selection, as in joblib.
     progress : bool, default=False
         Show a progress bar on stderr.
 
@@ -175,22 +182,24 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def _recipe(self, p: int) -> Recipe:
-        """Check the options and settle what "auto" means for a given `lam`."""
-        if isinstance(self.lam, str):
-            raise ValueError(
-                f"lam={self.lam!r}: automatic selection of the penalty is not available; give a "
-                "positive number, for example 0.05 * n (see the paper for its meaning)"
-            )
+    def _recipe(self, p: int) -> tuple[Recipe, list[Family]]:
+        """Check the options; return them with the families that are open if lam is "auto"."""
         k = check_integer("n_clusters", self.n_clusters, least=1)
         scale = check_choice("scale", self.scale, ("auto", "standard", None))
         dispersion = check_choice("dispersion", self.dispersion, ("auto", "within", "between"))
+        open_families: list[Family] = []
+        lam = math.nan
+        if isinstance(self.lam, str):
+            check_choice("lam", self.lam, ("auto",))
+            open_families = families(scale, dispersion)
+        else:
+            lam = check_number("lam", self.lam, above=0)
         s0 = None
         if self.s0 != "auto":
             s0 = -math.inf if self.s0 == -math.inf else check_number("s0", self.s0, below=0)
-        return Recipe(
+        recipe = Recipe(
             n_clusters=k,
-            lam=check_number("lam", self.lam, above=0),
+            lam=lam,
             s0=s0,
             eta=check_number("eta", self.eta, above=1),
             init=check_init(self.init, k, p),
@@ -198,10 +207,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             standardise=scale == "standard",
             between=dispersion == "between",
             prior=check_prior(self.prior, p),
-            polish=bool(self.polish),
+            polish=FULL if self.polish else NONE,
             max_iter=check_integer("max_iter", self.max_iter, least=1),
             tol=check_number("tol", self.tol, above=0),
         )
+        return recipe, open_families
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
@@ -218,22 +228,58 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         EWP
             The fitted estimator.
         """
+        self.fit_selecting(X, sample_weight, SelectionOptions())
+        return self
+
+    def fit_selecting(
+        self, X: Any, sample_weight: Any, selection: SelectionOptions
+    ) -> Choice | None:
+        """Fit, and return how the penalty was chosen if ``lam="auto"``.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,) or None
+        selection : SelectionOptions
+            How to choose; `fit` uses the defaults.
+        """
         array = check_data(X)
         remember_features(self, X, reset=True)
-        recipe = self._recipe(array.shape[1])
+        recipe, open_families = self._recipe(array.shape[1])
         weight = check_sample_weight(sample_weight, len(array))
-        rng = generator(self.random_state)
+        selecting, fitting = generator(self.random_state).spawn(2)
+        choice = None
+        if open_families:
+            check_distinct(array, recipe.n_clusters, weight)
+            choice = choose(
+                array,
+                weight,
+                recipe,
+                open_families,
+                selection,
+                selecting,
+                n_jobs=self.n_jobs,
+                progress=self.progress,
+            )
+            recipe = choice.settle(recipe)
         with tqdm(desc="EWP", unit=" steps", disable=not self.progress) as bar:
             found = fit_array(
-                array, weight, recipe, rng, n_jobs=self.n_jobs, on_step=lambda row: bar.update()
+                array,
+                weight,
+                recipe,
+                fitting,
+                n_jobs=self.n_jobs,
+                on_step=lambda row: bar.update(),
             )
         if not found.solution.converged:
             warnings.warn(
                 f"no fixed point after max_iter={recipe.max_iter} steps; increase max_iter",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self.results_ = assemble(found, recipe, X, names(X, array), weight, self.random_state)
+        self.results_ = assemble(
+            found, recipe, X, names(X, array), weight, self.random_state, choice
+        )
         self.labels_ = found.labels
         self.cluster_centers_ = found.centroids
         self.feature_weights_ = found.weights
@@ -242,7 +288,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.s0_ = found.s0
         self.n_iter_ = found.solution.n_iter
         self.trace_ = self.results_.objective_trace
-        return self
+        return choice
 
     def _checked(self, X: Any) -> tuple[Array, Array, Array, Array, Array]:
         check_is_fitted(self)
@@ -327,8 +373,8 @@ def fit(X: Any, k: int, lam: float | str = "auto", **options: Any) -> EWPResults
     X : array-like or DataFrame of shape (n, p)
     k : int
         Number of clusters.
-    lam : float
-        Entropy penalty in the units of a sum over rows.
+    lam : float or "auto", default="auto"
+        Entropy penalty in the units of a sum over rows; "auto" chooses it without labels.
     **options
         The other options of `ewp.EWP`, and `sample_weight`.
 

@@ -11,7 +11,10 @@ kept if it lowers f_-inf.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ewp.engine import ArrayEngine
 from ewp.kernel import Array
@@ -20,7 +23,29 @@ from ewp.schedules import Hard
 from ewp.solver import Solution, iterate
 from ewp.starts import plus_plus
 
-__all__ = ["polish"]
+__all__ = ["FULL", "LIGHT", "NONE", "Effort", "polish"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard a polish looks.
+
+    Attributes
+    ----------
+    rounds : int
+        Largest number of rounds; the search also ends with the first that finds nothing.
+    sharpness : tuple of float
+        Powers of the learned weights in whose metrics partitions are searched in a round.
+    """
+
+    rounds: int
+    sharpness: tuple[float, ...]
+
+
+NONE = Effort(0, ())
+#: For fits that are many and need only be good enough to be compared.
+LIGHT = Effort(1, (1.0,))
+FULL = Effort(3, (1.0, 2.0))
 
 #: Features with less than this share of the metric's spread are left out of the search.
 _NEGLIGIBLE = 1e-6
@@ -29,13 +54,12 @@ _ROWS_A_CLUSTER = 100
 _FEWEST_ROWS = 2000
 #: Largest copy of the data that the search may make.
 _SEARCH_BYTES = 16 * 2**20
-_LLOYD_ITER = 15
-_LLOYD_TOL = 3e-3
+_LLOYD_ITER = 10
+_LLOYD_TOL = 1e-2
 #: Centroids added and removed at once.
 _DEPTH = 5
-_ROUNDS = 3
-#: Powers of the learned weights in whose metrics partitions are searched.
-_SHARPNESS = (1.0, 2.0)
+#: Relative fall of the error below which breathing goes no deeper.
+_WORTHWHILE = 1e-3
 
 
 def _sample(engine: ArrayEngine, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -75,12 +99,8 @@ def _lloyd(engine: ArrayEngine, theta: Array) -> Solution:
 
 def _errors(engine: ArrayEngine, theta: Array) -> tuple[Array, Array]:
     """Error of every centroid, and how much the total would grow without it."""
-    distance = engine.distances(theta, np.ones(engine.p))
-    rows = np.arange(engine.n)
-    first = distance.argmin(axis=1)
-    nearest = distance[rows, first]
-    distance[rows, first] = np.inf
-    gain = distance.min(axis=1) - nearest
+    first, nearest, second = engine.two_nearest(theta, np.ones(engine.p))
+    gain = second - nearest
     if engine.sample_weight is not None:
         nearest = nearest * engine.sample_weight
         gain *= engine.sample_weight
@@ -92,7 +112,7 @@ def _errors(engine: ArrayEngine, theta: Array) -> tuple[Array, Array]:
 def _remove(engine: ArrayEngine, theta: Array, count: int) -> Array:
     """Drop the centroids that are missed least, never two neighbours at once."""
     _, utility = _errors(engine, theta)
-    gaps = ((theta[:, None, :] - theta[None, :, :]) ** 2).sum(axis=2)
+    gaps = cdist(theta, theta, "sqeuclidean")
     np.fill_diagonal(gaps, np.inf)
     spared: set[int] = set()
     dropped: list[int] = []
@@ -108,7 +128,7 @@ def _remove(engine: ArrayEngine, theta: Array, count: int) -> Array:
 
 
 def _breathe(engine: ArrayEngine, start: Solution, rng: np.random.Generator) -> Solution:
-    """Add and remove centroids in turns of falling depth as long as the error falls."""
+    """Add and remove centroids as long as the error falls, fewer at once when it does not."""
     best = start
     k = len(start.theta)
     depth = min(_DEPTH, 1 + k // 4)
@@ -119,10 +139,10 @@ def _breathe(engine: ArrayEngine, start: Solution, rng: np.random.Generator) -> 
         new = best.theta[worst] + 0.01 * width * rng.standard_normal((depth, engine.p))
         wider = _lloyd(engine, np.vstack([best.theta, new]))
         trial = _lloyd(engine, _remove(engine, wider.theta, depth))
-        if trial.objective < best.objective * (1 - 1e-6):
+        if trial.objective < best.objective * (1 - _WORTHWHILE):
             best = trial
         else:
-            depth -= 1
+            depth //= 2
     return best
 
 
@@ -132,6 +152,7 @@ def polish(
     rule: WeightRule,
     rng: np.random.Generator,
     *,
+    effort: Effort,
     max_iter: int,
     tol: float,
 ) -> Solution:
@@ -144,6 +165,7 @@ def polish(
         A fixed point of the limit problem.
     rule : WeightRule
     rng : Generator
+    effort : Effort
     max_iter, tol
         For the iterations of the limit problem, as in `ewp.solver.iterate`.
 
@@ -155,10 +177,10 @@ def polish(
     k = len(solution.theta)
     if k == 1:
         return solution
-    for _ in range(_ROUNDS):
+    for _ in range(effort.rounds):
         candidates = (
             _candidate(engine, solution, sharpness, rule, rng, max_iter, tol)
-            for sharpness in _SHARPNESS
+            for sharpness in effort.sharpness
         )
         candidate = min(candidates, key=lambda c: c.objective)
         if not candidate.objective < solution.objective - 1e-9 * abs(solution.objective):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import entr, softmax
+from scipy.special import entr
 
 from ewp.kernel import Array
 
@@ -102,8 +102,11 @@ class RelativeEntropy:
 
     def update(self, dispersion: Array) -> Array:
         """Return ``prior * exp(-dispersion / lam)``, normalised."""
-        weights: Array = softmax(self.log_prior - dispersion / self.lam)
-        return weights
+        exponent = self.log_prior - dispersion / self.lam
+        exponent -= exponent.max()
+        np.exp(exponent, out=exponent)
+        exponent /= exponent.sum()
+        return exponent
 
     def penalty(self, weights: Array) -> float:
         """Return the relative entropy of the weights times lam."""

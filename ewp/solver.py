@@ -116,8 +116,9 @@ def iterate(
     max_iter : int
         Largest number of MM steps.
     tol : float
-        A fixed point is reached when the centroids move by at most `tol` times the data's
-        weighted root mean square radius, and the weights by at most `tol` in total variation.
+        A fixed point is reached when the centroids move by at most `tol` in units of the
+        columns' standard deviations (root mean square over the features), and the weights by at
+        most `tol` in total variation.
     finish : str
         Name of the phase at s = -inf in the trace.
     on_step : callable, optional
@@ -128,6 +129,9 @@ def iterate(
     Solution
     """
     s = schedule.start
+    # every feature counts, also one without weight: its centroids are reported too
+    varying = engine.squares > 0
+    precision = varying * engine.total / np.where(varying, engine.squares, 1.0) / engine.p
     trace: list[TraceRow] = []
     for step in range(max_iter + 1):
         stats = engine.statistics(theta, weights, s)
@@ -136,9 +140,7 @@ def iterate(
         hard = math.isinf(s)
         if hard and len(empty):
             new_theta = _reseed(engine, new_theta, new_weights, empty)
-        radius = float(engine.squares @ weights) / engine.total
-        moved = float((((new_theta - theta) ** 2) @ weights).sum())
-        delta_theta = math.sqrt(moved / radius) if radius > 0 else 0.0
+        delta_theta = math.sqrt(float((((new_theta - theta) ** 2) @ precision).sum()))
         delta_weights = 0.5 * float(np.abs(new_weights - weights).sum())
         penalty = rule.penalty(weights)
         entropy = float(entr(weights).sum())

@@ -1,0 +1,246 @@
+"""Criteria by which a penalty is chosen without labels, behind one small interface.
+
+A criterion draws replicates once (folds, pairs of subsamples, permutations) and scores a recipe
+on each of them; larger is better. It knows nothing of grids, rules or tables, which are
+`ewp.selection`'s. Labels of the user's own never get here: there is no argument for them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import entr
+from sklearn.metrics import adjusted_rand_score
+
+from ewp.density import PartitionDensity, resolution
+from ewp.engine import assign
+from ewp.fitting import Fit, Recipe, fit_array, one_blas_thread
+from ewp.folds import Fold, folds, subsample_pairs
+from ewp.kernel import Array
+
+#: With fewer rows than this the folds are drawn again, but not more often than this.
+_ENOUGH_ROWS = 500
+_MOST_REPEATS = 2
+
+__all__ = ["CRITERIA", "Criterion", "Gap", "Predictive", "Score", "Stability"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one replicate says of one recipe.
+
+    Attributes
+    ----------
+    value : float
+        The criterion; larger is better.
+    effective_features : float
+        Exponential of the entropy of the replicate's weights.
+    rows : ndarray or None
+        Values of single rows, NaN for those that the replicate did not hold out, where the
+        value is their mean: they tell how exactly two recipes can be told apart.
+    labels : ndarray or None
+        The replicate's partition of all rows, where that costs nothing.
+    """
+
+    value: float
+    effective_features: float
+    rows: Array | None = None
+    labels: np.ndarray | None = None
+
+
+class Criterion(Protocol):
+    """What the selection asks of a criterion."""
+
+    name: str
+    unit: str
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw what all recipes are scored on."""
+
+    def score(
+        self, X: Array, weight: Array | None, recipe: Recipe, replicate: Any, seed: int
+    ) -> Score:
+        """Score a recipe, whose penalty is meant for all rows, on one replicate."""
+
+    def spread(self, values: Array) -> float:
+        """Return the standard error of the mean of the replicates' values."""
+
+
+def _features(found: Fit) -> float:
+    return float(np.exp(entr(found.weights).sum()))
+
+
+def _fit_share(X: Array, weight: Array | None, rows: np.ndarray, recipe: Recipe, seed: int) -> Fit:
+    """Fit to some of the rows, with the penalty in proportion to their weight."""
+    share = len(rows) / len(X) if weight is None else float(weight[rows].sum() / weight.sum())
+    scaled = dataclasses.replace(recipe, lam=recipe.lam * share)
+    part = None if weight is None else weight[rows]
+    return fit_array(X[rows], part, scaled, np.random.default_rng(seed))
+
+
+def _predict(found: Fit, X: Array) -> np.ndarray:
+    with one_blas_thread():
+        return assign(X, found.centroids, found.weights, found.center, found.scale)[0]
+
+
+def _mean_error(values: Array) -> float:
+    if len(values) < 2:
+        return float("nan")
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+@dataclass
+class Predictive:
+    """Nats a held-out row gains from the partition, over all features (see `ewp.density`).
+
+    Parameters
+    ----------
+    cv : int or splitter
+        Number of folds, or a splitter of scikit-learn. The default folds keep equal rows
+        together, and are drawn more than once when rows are few.
+    """
+
+    cv: Any = 5
+    name: str = "predictive"
+    unit: str = "nats gained a row"
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw the folds."""
+        if not isinstance(self.cv, int | np.integer):
+            return folds(X, weight, self.cv, rng)
+        repeats = min(max(_ENOUGH_ROWS // len(X), 1), _MOST_REPEATS)
+        return [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
+
+    def score(
+        self, X: Array, weight: Array | None, recipe: Recipe, replicate: Fold, seed: int
+    ) -> Score:
+        """Fit on a fold's training rows and score the partition on its test rows."""
+        found = _fit_share(X, weight, replicate.train, recipe, seed)
+        labels = _predict(found, X)
+        part = None if weight is None else weight[replicate.train]
+        density = PartitionDensity.estimate(
+            X[replicate.train], labels[replicate.train], part, resolution(X)
+        )
+        gain = density.gain(X[replicate.test])
+        value = np.average(gain, weights=None if weight is None else weight[replicate.test])
+        rows = np.full(len(X), np.nan)
+        rows[replicate.test] = gain
+        return Score(float(value), _features(found), rows, labels)
+
+    def spread(self, values: Array) -> float:
+        """Standard error of the mean over folds."""
+        return _mean_error(values)
+
+
+@dataclass
+class Stability:
+    """Agreement of fits to overlapping subsamples, corrected for what permuted columns give.
+
+    Two fits to subsamples label all rows; their adjusted Rand index S is already corrected for
+    chance. A solution that uses one feature, or rounds along one axis, is stable without any
+    clusters: as stable as on data whose columns were permuted independently, S0. The value is
+    ``(S - S0) / (1 - S0)``.
+
+    Parameters
+    ----------
+    n_pairs : int
+    share : float
+        Share of the rows in a subsample.
+    """
+
+    n_pairs: int = 5
+    share: float = 0.8
+    name: str = "stability"
+    unit: str = "corrected adjusted Rand index"
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw pairs of subsamples and permutations of the columns."""
+        pairs = subsample_pairs(X, weight, self.n_pairs, self.share, rng)
+        return [(first, second, int(rng.integers(2**31))) for first, second in pairs]
+
+    def score(
+        self, X: Array, weight: Array | None, recipe: Recipe, replicate: Any, seed: int
+    ) -> Score:
+        """Compare two fits, on the data and on permuted columns."""
+        first, second, permutation = replicate
+        agreement, features = self._agreement(X, weight, first, second, recipe, seed)
+        permuted = _permute(X, permutation)
+        chance, _ = self._agreement(permuted, weight, first, second, recipe, seed)
+        chance = min(max(chance, 0.0), 0.99)
+        return Score((agreement - chance) / (1.0 - chance), features)
+
+    @staticmethod
+    def _agreement(
+        X: Array,
+        weight: Array | None,
+        first: np.ndarray,
+        second: np.ndarray,
+        recipe: Recipe,
+        seed: int,
+    ) -> tuple[float, float]:
+        one = _fit_share(X, weight, first, recipe, seed)
+        two = _fit_share(X, weight, second, recipe, seed)
+        agreement = adjusted_rand_score(_predict(one, X), _predict(two, X))
+        return float(agreement), _features(one)
+
+    def spread(self, values: Array) -> float:
+        """Standard error of the mean over pairs."""
+        return _mean_error(values)
+
+
+@dataclass
+class Gap:
+    r"""Permutation gap of the weighted between-cluster dispersion.
+
+    With :math:`B_\lambda = \sum_l w_l (T_l - D_l)` at the fit, the gap is :math:`\log B_\lambda`
+    minus its mean over data whose columns were permuted independently, as Witten and Tibshirani
+    (2010) choose the bound of sparse k-means. A replicate is one permutation; the standard error
+    is the standard deviation over permutations times :math:`\sqrt{1 + 1/n}`, as in Tibshirani,
+    Walther and Hastie (2001).
+
+    Parameters
+    ----------
+    n_perms : int
+    """
+
+    n_perms: int = 5
+    name: str = "gap"
+    unit: str = "gap of log between-cluster dispersion"
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw seeds of permutations."""
+        return [int(seed) for seed in rng.integers(2**31, size=self.n_perms)]
+
+    def score(
+        self, X: Array, weight: Array | None, recipe: Recipe, replicate: int, seed: int
+    ) -> Score:
+        """Log dispersion of the data minus that of one permutation."""
+        everything = np.arange(len(X))
+        found = _fit_share(X, weight, everything, recipe, seed)
+        null = _fit_share(_permute(X, replicate), weight, everything, recipe, seed)
+        value = np.log(_between(found, weight)) - np.log(_between(null, weight))
+        return Score(float(value), _features(found))
+
+    def spread(self, values: Array) -> float:
+        """Standard deviation over permutations, inflated for their number."""
+        return float(np.std(values) * np.sqrt(1.0 + 1.0 / len(values)))
+
+
+def _permute(X: Array, seed: int) -> Array:
+    return np.random.default_rng(seed).permuted(X, axis=0)
+
+
+def _between(found: Fit, weight: Array | None) -> float:
+    within = found.distance.sum() if weight is None else weight @ found.distance
+    return max(float(found.squares @ found.weights - within), np.finfo(float).tiny)
+
+
+#: The criteria by name.
+CRITERIA: dict[str, type[Any]] = {
+    "predictive": Predictive,
+    "stability": Stability,
+    "gap": Gap,
+}

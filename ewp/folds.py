@@ -1,0 +1,92 @@
+"""Splits of the rows that respect weights and repetitions.
+
+Equal rows are one unit: they are always on the same side of a split, as a row of weight 2 is. So
+the same seed makes the same folds of a table with repeated rows and of its distinct rows with
+weights, in any order, and no row is scored by a fit that has seen its copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from ewp.engine import ArrayEngine
+from ewp.kernel import Array
+
+__all__ = ["Fold", "distinct_groups", "folds", "subsample_pairs"]
+
+
+class Fold(NamedTuple):
+    """Row numbers of a split."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
+    """Number every row's value in canonical order; rows of weight zero get -1.
+
+    Returns
+    -------
+    group : ndarray of shape (n,)
+    count : int
+        Number of distinct rows of positive weight.
+    """
+    used = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
+    part = None if weight is None else weight[used]
+    engine = ArrayEngine(X[used], part)
+    rows = used[engine.order]
+    new = np.ones(len(rows), dtype=bool)
+    for start in range(1, len(rows), 1024):
+        here = rows[start : start + 1024]
+        before = rows[start - 1 : start - 1 + len(here)]
+        new[start : start + len(here)] = (X[here] != X[before]).any(axis=1)
+    group = np.full(len(X), -1)
+    group[rows] = np.cumsum(new) - 1
+    return group, int(new.sum())
+
+
+def folds(X: Array, weight: Array | None, cv: Any, rng: np.random.Generator) -> list[Fold]:
+    """Split the rows for cross-validation.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    weight : ndarray of shape (n,) or None
+    cv : int or splitter
+        An integer makes that many folds of distinct rows, drawn with `rng`; a splitter of
+        scikit-learn is asked as it is.
+    rng : Generator
+    """
+    if not isinstance(cv, int | np.integer):
+        return [Fold(train, test) for train, test in check_cv(cv).split(X)]
+    if cv < 2:
+        raise ValueError(f"cv={cv} must be at least 2 folds")
+    group, count = distinct_groups(X, weight)
+    if count < cv:
+        raise ValueError(f"cv={cv} exceeds the {count} distinct rows of X; ask for fewer folds")
+    side = np.empty(count + 1, dtype=int)
+    side[:count] = rng.permutation(count) % cv
+    side[count] = -1  # rows of weight zero belong nowhere
+    of_row = side[group]
+    return [
+        Fold(np.flatnonzero((of_row != j) & (of_row >= 0)), np.flatnonzero(of_row == j))
+        for j in range(cv)
+    ]
+
+
+def subsample_pairs(
+    X: Array, weight: Array | None, count: int, share: float, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Draw pairs of overlapping subsamples of distinct rows."""
+    group, distinct = distinct_groups(X, weight)
+    size = max(1, round(share * distinct))
+
+    def draw() -> np.ndarray:
+        chosen = np.zeros(distinct + 1, dtype=bool)
+        chosen[rng.choice(distinct, size, replace=False)] = True
+        return np.flatnonzero(chosen[group])
+
+    return [(draw(), draw()) for _ in range(count)]
