@@ -93,6 +93,15 @@ class Candidate:
         return float(np.mean([score.effective_features for score in self.scores]))
 
     @property
+    def mismatch(self) -> float:
+        """How far the weights are from the features in which the clusters differ.
+
+        Distance of the logarithms of their numbers, effective and significant.
+        """
+        counts = [max(score.significant_features, 1.0) for score in self.scores]
+        return float(abs(np.log(self.effective_features) - np.log(np.mean(counts))))
+
+    @property
     def stability(self) -> float:
         """Mean adjusted Rand index between the replicates' partitions of all rows."""
         labels = [score.labels for score in self.scores if score.labels is not None]
@@ -263,8 +272,9 @@ class Rule:
     slack : float
         Standard errors of the difference by which a candidate may fall short of the best.
     stable : bool
-        Take the most stable one; otherwise the one with the largest penalty, which also decides
-        between equally stable ones.
+        Take the most stable one and, among equally stable ones, the one whose effective number
+        of features is closest to the number of features in which its clusters differ; otherwise
+        the one with the largest penalty.
     """
 
     name: str
@@ -317,9 +327,10 @@ def decide(entries: list[Candidate], rule: Rule) -> tuple[Candidate, Candidate |
     equals = [entry for entry in of_family.values() if _is_close(entry, best, rule.slack)]
     top = min(equals, key=lambda entry: entry.family.rank)
 
-    def preference(entry: Candidate) -> tuple[float, float]:
-        known = rule.stable and np.isfinite(entry.stability)
-        return (round(entry.stability, 2) if known else 0.0, entry.lam)
+    def preference(entry: Candidate) -> tuple[float, ...]:
+        if not rule.stable or not np.isfinite(entry.stability):
+            return (entry.lam,)
+        return (round(entry.stability, 2), -round(entry.mismatch, 2), entry.lam)
 
     rivals = [entry for entry in racing if entry.family == top.family]
     chosen = max((entry for entry in rivals if _is_close(entry, top, rule.slack)), key=preference)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -40,10 +41,8 @@ class SelectionOptions:
             return made
         check_choice("criterion", self.criterion, tuple(CRITERIA))
         kind = CRITERIA[self.criterion]
-        if self.criterion == "predictive":
-            made = kind(self.cv)
-        else:
-            made = kind(check_integer("cv", self.cv, least=2))
+        counted = isinstance(self.cv, numbers.Number) or self.criterion != "predictive"
+        made = kind(check_integer("cv", self.cv, least=2) if counted else self.cv)
         return made
 
     def make_rule(self) -> Rule:
@@ -117,7 +116,7 @@ class Choice:
                 "scaling": entry.family.scaling,
                 "dispersion": entry.family.dispersion,
                 "score": entry.mean,
-                "se": self.criterion.spread(entry.values) if entry.scores else float("nan"),
+                "se": self.criterion.spread(entry.scores) if entry.scores else float("nan"),
             }
 
         return {

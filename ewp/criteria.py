@@ -39,16 +39,19 @@ class Score:
     effective_features : float
         Exponential of the entropy of the replicate's weights.
     rows : ndarray or None
-        Values of single rows, NaN for those that the replicate did not hold out, where the
+        Values of single rows (NaN for those that were not held out) or permutations, where the
         value is their mean: they tell how exactly two recipes can be told apart.
     labels : ndarray or None
         The replicate's partition of all rows, where that costs nothing.
+    significant_features : float
+        Number of features whose means differ significantly between the clusters, where known.
     """
 
     value: float
     effective_features: float
     rows: Array | None = None
     labels: np.ndarray | None = None
+    significant_features: float = float("nan")
 
 
 class Criterion(Protocol):
@@ -65,7 +68,7 @@ class Criterion(Protocol):
     ) -> Score:
         """Score a recipe, whose penalty is meant for all rows, on one replicate."""
 
-    def spread(self, values: Array) -> float:
+    def spread(self, scores: list[Score]) -> float:
         """Return the standard error of the mean of the replicates' values."""
 
 
@@ -86,10 +89,10 @@ def _predict(found: Fit, X: Array) -> np.ndarray:
         return assign(X, found.centroids, found.weights, found.center, found.scale)[0]
 
 
-def _mean_error(values: Array) -> float:
-    if len(values) < 2:
+def _mean_error(scores: list[Score]) -> float:
+    if len(scores) < 2:
         return float("nan")
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    return float(np.std([score.value for score in scores], ddof=1) / np.sqrt(len(scores)))
 
 
 @dataclass
@@ -128,11 +131,11 @@ class Predictive:
         value = np.average(gain, weights=None if weight is None else weight[replicate.test])
         rows = np.full(len(X), np.nan)
         rows[replicate.test] = gain
-        return Score(float(value), _features(found), rows, labels)
+        return Score(float(value), _features(found), rows, labels, len(density.columns))
 
-    def spread(self, values: Array) -> float:
+    def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over folds."""
-        return _mean_error(values)
+        return _mean_error(scores)
 
 
 @dataclass
@@ -186,9 +189,9 @@ class Stability:
         agreement = adjusted_rand_score(_predict(one, X), _predict(two, X))
         return float(agreement), _features(one)
 
-    def spread(self, values: Array) -> float:
+    def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over pairs."""
-        return _mean_error(values)
+        return _mean_error(scores)
 
 
 @dataclass
@@ -197,9 +200,8 @@ class Gap:
 
     With :math:`B_\lambda = \sum_l w_l (T_l - D_l)` at the fit, the gap is :math:`\log B_\lambda`
     minus its mean over data whose columns were permuted independently, as Witten and Tibshirani
-    (2010) choose the bound of sparse k-means. A replicate is one permutation; the standard error
-    is the standard deviation over permutations times :math:`\sqrt{1 + 1/n}`, as in Tibshirani,
-    Walther and Hastie (2001).
+    (2010) choose the bound of sparse k-means. The standard error is the standard deviation over
+    permutations times :math:`\sqrt{1 + 1/n}`, as in Tibshirani, Walther and Hastie (2001).
 
     Parameters
     ----------
@@ -211,22 +213,26 @@ class Gap:
     unit: str = "gap of log between-cluster dispersion"
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
-        """Draw seeds of permutations."""
-        return [int(seed) for seed in rng.integers(2**31, size=self.n_perms)]
+        """Draw the permutations: one replicate, so that the data are fitted once."""
+        return [[int(seed) for seed in rng.integers(2**31, size=self.n_perms)]]
 
     def score(
-        self, X: Array, weight: Array | None, recipe: Recipe, replicate: int, seed: int
+        self, X: Array, weight: Array | None, recipe: Recipe, replicate: list[int], seed: int
     ) -> Score:
-        """Log dispersion of the data minus that of one permutation."""
+        """Log dispersion of the data minus that of every permutation."""
         everything = np.arange(len(X))
         found = _fit_share(X, weight, everything, recipe, seed)
-        null = _fit_share(_permute(X, replicate), weight, everything, recipe, seed)
-        value = np.log(_between(found, weight)) - np.log(_between(null, weight))
-        return Score(float(value), _features(found))
+        null = [
+            _between(_fit_share(_permute(X, p), weight, everything, recipe, seed), weight)
+            for p in replicate
+        ]
+        gaps = np.log(_between(found, weight)) - np.log(null)
+        return Score(float(gaps.mean()), _features(found), gaps)
 
-    def spread(self, values: Array) -> float:
+    def spread(self, scores: list[Score]) -> float:
         """Standard deviation over permutations, inflated for their number."""
-        return float(np.std(values) * np.sqrt(1.0 + 1.0 / len(values)))
+        gaps = np.concatenate([score.rows for score in scores if score.rows is not None])
+        return float(np.std(gaps) * np.sqrt(1.0 + 1.0 / len(gaps)))
 
 
 def _permute(X: Array, seed: int) -> Array:

@@ -62,8 +62,6 @@ def folds(X: Array, weight: Array | None, cv: Any, rng: np.random.Generator) -> 
     """
     if not isinstance(cv, int | np.integer):
         return [Fold(train, test) for train, test in check_cv(cv).split(X)]
-    if cv < 2:
-        raise ValueError(f"cv={cv} must be at least 2 folds")
     group, count = distinct_groups(X, weight)
     if count < cv:
         raise ValueError(f"cv={cv} exceeds the {count} distinct rows of X; ask for fewer folds")

@@ -125,7 +125,7 @@ def _tabulate(choice: Choice) -> pd.DataFrame:
             "lam": entry.lam,
             "lam_per_row": entry.lam / choice.total,
             "mean": entry.mean,
-            "se": choice.criterion.spread(entry.values) if entry.scores else np.nan,
+            "se": choice.criterion.spread(entry.scores) if entry.scores else np.nan,
             "effective_features": entry.effective_features,
             "stability": entry.stability,
             "replicates": len(entry.scores),
@@ -165,7 +165,8 @@ def select_lambda(
     rule : {"stable", "1se", "max"}, default="stable"
         "max" takes the best penalty, "1se" the largest within one standard error of it, "stable"
         the one whose partitions agree best between the replicates among those within half a
-        standard error. The standard error is that of the difference to the best, over held-out
+        standard error; if several agree equally well, the one whose effective number of features
+        is closest to the number of features in which the clusters differ significantly. The standard error is that of the difference to the best, over held-out
         rows, which is much smaller than that of either score.
     n_lams : int, default=10
         Length of a grid.
@@ -329,7 +330,7 @@ def select_k(
                 "dispersion": chosen.family.dispersion,
                 "lam": chosen.lam,
                 "mean": chosen.mean,
-                "se": choices[k].criterion.spread(chosen.values),
+                "se": choices[k].criterion.spread(chosen.scores),
                 "lead": lead,
                 "se_lead": error,
             }

@@ -1,0 +1,168 @@
+"""What choosing the penalty without labels reaches, data set by data set.
+
+Run ``python validation/lambda_selection.py --data FOLDER``. Every data set is given to the
+selection without its labels; these only score the outcome. Finished cells are kept in a folder of
+their own, so an interrupted run goes on where it stopped. Writes a CSV file and a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from designs import DESIGNS, PAPER, real
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+import ewp
+
+CRITERIA = ("predictive", "stability", "gap")
+SEED = 0
+
+
+def agreement(labels: np.ndarray, found: Any) -> dict[str, float]:
+    """NMI (arithmetic normaliser) and adjusted Rand index."""
+    return {
+        "nmi": normalized_mutual_info_score(labels, found),
+        "ari": adjusted_rand_score(labels, found),
+    }
+
+
+def select(X: np.ndarray, labels: np.ndarray, criterion: str, n_jobs: int) -> dict[str, Any]:
+    """Choose by a criterion, fit, and compare with the labels afterwards."""
+    begin = time.perf_counter()
+    chosen = ewp.select_lambda(
+        X, len(np.unique(labels)), criterion=criterion, random_state=SEED, n_jobs=n_jobs
+    )
+    seconds = time.perf_counter() - begin
+    results = chosen.results
+    return agreement(labels, results.labels) | {
+        "lam_per_row": chosen.lam / len(X),
+        "scaling": chosen.scaling,
+        "form": chosen.dispersion,
+        "features": results.effective_features,
+        "seconds": seconds,
+    }
+
+
+def oracle(X: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    """The best penalty of all paths in hindsight: an oracle, not a method."""
+    k = len(np.unique(labels))
+    best: dict[str, Any] = {"nmi": -1.0}
+    for scale, dispersion in (("standard", "within"), (None, "within"), (None, "between")):
+        for lam in ewp.lambda_path(X, k, scale=scale, dispersion=dispersion):
+            found = ewp.fit(X, k, lam, scale=scale, dispersion=dispersion, random_state=SEED)
+            score = agreement(labels, found.labels)
+            if score["nmi"] > best["nmi"]:
+                best = score | {
+                    "lam_per_row": lam / len(X),
+                    "scaling": found.scaling,
+                    "form": dispersion,
+                }
+    return best
+
+
+def k_means(X: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    """k-means with ten starts, raw and standardised."""
+    k = len(np.unique(labels))
+    spread = X.std(axis=0)
+    scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return {
+        name: agreement(labels, KMeans(k, n_init=10, random_state=SEED).fit_predict(table))["nmi"]
+        for name, table in (("raw", X), ("standardised", scaled))
+    }
+
+
+def cell(cache: Path, key: tuple[str, ...], X: np.ndarray, compute: Any) -> dict[str, Any]:
+    """Return a finished cell, or compute and keep it."""
+    digest = hashlib.sha256(np.ascontiguousarray(X).tobytes())
+    digest.update("|".join((*key, ewp.__version__)).encode())
+    path = cache / f"{digest.hexdigest()[:20]}.json"
+    if not path.exists():
+        value = compute()
+        path.write_text(json.dumps(value, default=float))
+    kept: dict[str, Any] = json.loads(path.read_text())
+    return kept
+
+
+def row(name: str, cache: Path, data: tuple[np.ndarray, np.ndarray], args: Any) -> dict[str, Any]:
+    """One row of the table."""
+    X, labels = data
+    n, p = X.shape
+    k = len(np.unique(labels))
+    best = cell(cache, (name, "oracle"), X, lambda: oracle(X, labels))
+    plain = cell(cache, (name, "k-means"), X, lambda: k_means(X, labels))
+    result: dict[str, Any] = {"data": name, "n": n, "p": p, "k": k}
+    for criterion in CRITERIA:
+        slow = criterion != "predictive" and n * p * k > args.largest
+        if slow:
+            result |= {f"{criterion} NMI": np.nan, f"{criterion} ARI": np.nan}
+            continue
+        found = cell(
+            cache, (name, criterion), X, lambda c=criterion: select(X, labels, c, args.jobs)
+        )
+        result |= {f"{criterion} NMI": found["nmi"], f"{criterion} ARI": found["ari"]}
+        if criterion == "predictive":
+            default = found
+    return result | {
+        "oracle NMI": best["nmi"],
+        "oracle ARI": best["ari"],
+        "k-means raw": plain["raw"],
+        "k-means std": plain["standardised"],
+        "paper": PAPER.get(name, ""),
+        "lam / n": default["lam_per_row"],
+        "scaling": default["scaling"],
+        "form": default["form"],
+        "features": default["features"],
+        "seconds": default["seconds"],
+    }
+
+
+def main() -> None:
+    """Fill the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", help="folder of the real sets' files (default: EWP_DATA)")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "report")
+    parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--only", help="only data sets whose name contains this")
+    parser.add_argument(
+        "--largest", type=float, default=4e6, help="n*p*k above which only the default is run"
+    )
+    args = parser.parse_args()
+    args.cache.mkdir(parents=True, exist_ok=True)
+    args.out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name, make in (DESIGNS | real(args.data)).items():
+        if args.only and args.only not in name:
+            continue
+        rows.append(row(name, args.cache, make(SEED), args))
+        print(pd.DataFrame(rows[-1:]).to_string(header=len(rows) == 1, index=False), flush=True)
+    table = pd.DataFrame(rows)
+    table.to_csv(args.out / "lambda_selection.csv", index=False, float_format="%.4g")
+    lines = [
+        "| " + " | ".join(table.columns) + " |",
+        "|" + "---|" * len(table.columns),
+        *(
+            "| "
+            + " | ".join(
+                ("" if np.isnan(value) else f"{value:.3g}")
+                if isinstance(value, float)
+                else str(value)
+                for value in values
+            )
+            + " |"
+            for values in table.itertuples(index=False)
+        ),
+    ]
+    (args.out / "lambda_selection.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
