@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ewp.candidates import RULES, Candidate, Family, Rule, candidates, decide, evaluate
+from ewp.candidates import Candidate, Family, candidates, evaluate
 from ewp.criteria import CRITERIA, Criterion
+from ewp.deciding import RULES, Rule, decide
 from ewp.fitting import Recipe
 from ewp.folds import distinct_groups
 from ewp.inputs import check_choice, check_integer, check_number
@@ -36,13 +37,12 @@ class SelectionOptions:
 
     def make_criterion(self) -> Criterion:
         """Return the criterion that was named, or the user's own."""
-        if not isinstance(self.criterion, str):
-            made: Criterion = self.criterion
-            return made
-        check_choice("criterion", self.criterion, tuple(CRITERIA))
-        kind = CRITERIA[self.criterion]
-        counted = isinstance(self.cv, numbers.Number) or self.criterion != "predictive"
-        made = kind(check_integer("cv", self.cv, least=2) if counted else self.cv)
+        made: Criterion = self.criterion
+        if isinstance(self.criterion, str):
+            check_choice("criterion", self.criterion, tuple(CRITERIA))
+            counted = isinstance(self.cv, numbers.Number) or self.criterion != "predictive"
+            replicates = check_integer("cv", self.cv, least=2) if counted else self.cv
+            made = CRITERIA[self.criterion](replicates)
         return made
 
     def make_rule(self) -> Rule:

@@ -111,26 +111,32 @@ class Predictive:
     unit: str = "nats gained a row"
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
-        """Draw the folds."""
-        if not isinstance(self.cv, int | np.integer):
-            return folds(X, weight, self.cv, rng)
-        repeats = min(max(_ENOUGH_ROWS // len(X), 1), _MOST_REPEATS)
-        return [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
+        """Draw the folds; each comes with the resolution of the columns."""
+        repeats = 1
+        if isinstance(self.cv, int | np.integer):
+            repeats = min(max(_ENOUGH_ROWS // len(X), 1), _MOST_REPEATS)
+        drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
+        cell = resolution(X)
+        return [(fold, cell) for fold in drawn]
 
     def score(
-        self, X: Array, weight: Array | None, recipe: Recipe, replicate: Fold, seed: int
+        self,
+        X: Array,
+        weight: Array | None,
+        recipe: Recipe,
+        replicate: tuple[Fold, Array],
+        seed: int,
     ) -> Score:
         """Fit on a fold's training rows and score the partition on its test rows."""
-        found = _fit_share(X, weight, replicate.train, recipe, seed)
+        (train, test), cell = replicate
+        found = _fit_share(X, weight, train, recipe, seed)
         labels = _predict(found, X)
-        part = None if weight is None else weight[replicate.train]
-        density = PartitionDensity.estimate(
-            X[replicate.train], labels[replicate.train], part, resolution(X)
-        )
-        gain = density.gain(X[replicate.test])
-        value = np.average(gain, weights=None if weight is None else weight[replicate.test])
+        part = None if weight is None else weight[train]
+        density = PartitionDensity.estimate(X[train], labels[train], part, cell)
+        gain = density.gain(X[test])
+        value = np.average(gain, weights=None if weight is None else weight[test])
         rows = np.full(len(X), np.nan)
-        rows[replicate.test] = gain
+        rows[test] = gain
         return Score(float(value), _features(found), rows, labels, len(density.columns))
 
     def spread(self, scores: list[Score]) -> float:

@@ -6,7 +6,6 @@ what comes back is dressed as fitted attributes and as an `EWPResults`.
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -22,26 +21,20 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from ewp.assemble import assemble
-from ewp.candidates import Family
-from ewp.choice import Choice, SelectionOptions, choose, families
+from ewp.choice import Choice, SelectionOptions, choose
 from ewp.engine import assign, distances
-from ewp.fitting import Recipe, fit_array, one_blas_thread
+from ewp.fitting import fit_array, one_blas_thread
 from ewp.inputs import (
-    check_choice,
     check_data,
     check_distinct,
-    check_integer,
-    check_number,
-    check_prior,
     check_sample_weight,
     generator,
     names,
     remember_features,
 )
 from ewp.kernel import Array
-from ewp.polish import FULL, NONE
+from ewp.options import check_options
 from ewp.results import EWPResults
-from ewp.starts import check_init
 
 __all__ = ["EWP", "fit"]
 
@@ -182,37 +175,6 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def _recipe(self, p: int) -> tuple[Recipe, list[Family]]:
-        """Check the options; return them with the families that are open if lam is "auto"."""
-        k = check_integer("n_clusters", self.n_clusters, least=1)
-        scale = check_choice("scale", self.scale, ("auto", "standard", None))
-        dispersion = check_choice("dispersion", self.dispersion, ("auto", "within", "between"))
-        open_families: list[Family] = []
-        lam = math.nan
-        if isinstance(self.lam, str):
-            check_choice("lam", self.lam, ("auto",))
-            open_families = families(scale, dispersion)
-        else:
-            lam = check_number("lam", self.lam, above=0)
-        s0 = None
-        if self.s0 != "auto":
-            s0 = -math.inf if self.s0 == -math.inf else check_number("s0", self.s0, below=0)
-        recipe = Recipe(
-            n_clusters=k,
-            lam=lam,
-            s0=s0,
-            eta=check_number("eta", self.eta, above=1),
-            init=check_init(self.init, k, p),
-            n_init=check_integer("n_init", self.n_init, least=1),
-            standardise=scale == "standard",
-            between=dispersion == "between",
-            prior=check_prior(self.prior, p),
-            polish=FULL if self.polish else NONE,
-            max_iter=check_integer("max_iter", self.max_iter, least=1),
-            tol=check_number("tol", self.tol, above=0),
-        )
-        return recipe, open_families
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
 
@@ -245,7 +207,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         array = check_data(X)
         remember_features(self, X, reset=True)
-        recipe, open_families = self._recipe(array.shape[1])
+        recipe, open_families = check_options(self, array.shape[1])
         weight = check_sample_weight(sample_weight, len(array))
         selecting, fitting = generator(self.random_state).spawn(2)
         choice = None

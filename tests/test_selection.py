@@ -12,9 +12,10 @@ from sklearn.model_selection import KFold, ShuffleSplit
 
 import ewp
 from ewp import candidates as candidates_module
-from ewp.candidates import RULES, Candidate, Family, compare, decide
+from ewp.candidates import Candidate, Family, compare
 from ewp.criteria import Gap, Predictive, Score, Stability
 from ewp.datasets import make_simulation1, make_simulation2
+from ewp.deciding import RULES, decide
 from ewp.density import PartitionDensity, resolution
 from ewp.fitting import Recipe, fit_array
 from ewp.folds import distinct_groups, folds

@@ -1,0 +1,55 @@
+"""The options of `ewp.EWP`, checked: from what a user wrote to the recipe of a fit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ewp.candidates import Family
+from ewp.choice import families
+from ewp.fitting import Recipe
+from ewp.inputs import check_choice, check_integer, check_number, check_prior
+from ewp.polish import FULL, NONE
+from ewp.starts import check_init
+
+__all__ = ["check_options"]
+
+
+def check_options(model: Any, p: int) -> tuple[Recipe, list[Family]]:
+    """Check an estimator's options for data with p features.
+
+    Returns
+    -------
+    recipe : Recipe
+        The options of a fit; its penalty is NaN if `lam` is "auto".
+    families : list of Family
+        The scalings with forms that are open if `lam` is "auto", none otherwise.
+    """
+    k = check_integer("n_clusters", model.n_clusters, least=1)
+    scale = check_choice("scale", model.scale, ("auto", "standard", None))
+    dispersion = check_choice("dispersion", model.dispersion, ("auto", "within", "between"))
+    open_families: list[Family] = []
+    lam = math.nan
+    if isinstance(model.lam, str):
+        check_choice("lam", model.lam, ("auto",))
+        open_families = families(scale, dispersion)
+    else:
+        lam = check_number("lam", model.lam, above=0)
+    s0 = None
+    if model.s0 != "auto":
+        s0 = -math.inf if model.s0 == -math.inf else check_number("s0", model.s0, below=0)
+    recipe = Recipe(
+        n_clusters=k,
+        lam=lam,
+        s0=s0,
+        eta=check_number("eta", model.eta, above=1),
+        init=check_init(model.init, k, p),
+        n_init=check_integer("n_init", model.n_init, least=1),
+        standardise=scale == "standard",
+        between=dispersion == "between",
+        prior=check_prior(model.prior, p),
+        polish=FULL if model.polish else NONE,
+        max_iter=check_integer("max_iter", model.max_iter, least=1),
+        tol=check_number("tol", model.tol, above=0),
+    )
+    return recipe, open_families
