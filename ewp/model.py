@@ -6,6 +6,7 @@ what comes back is dressed as fitted attributes and as an `EWPResults`.
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -37,6 +38,9 @@ from ewp.options import check_options
 from ewp.results import EWPResults
 
 __all__ = ["EWP", "fit"]
+
+#: Starts of an automatic fit to fewer rows than features, where one is cheap and often misled.
+_WIDE_STARTS = 5
 
 
 class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -72,7 +76,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Starting centroids; an array is in data units.
     n_init : int, default=1
         Number of starts; the one with the lowest limit objective is kept. More than one makes
-        no difference with an array for `init`.
+        no difference with an array for `init`. With ``lam="auto"`` and more features than rows
+        at least five are made.
     scale : {"auto", "standard", None}, default="auto"
         "standard" divides every column by its standard deviation, None leaves it. "auto" is
         chosen with `lam`; with a number for `lam` it is None, as in the paper.
@@ -213,6 +218,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         choice = None
         if open_families:
             check_distinct(array, recipe.n_clusters, weight)
+            if array.shape[1] > len(array):
+                recipe = dataclasses.replace(recipe, n_init=max(recipe.n_init, _WIDE_STARTS))
             choice = choose(
                 array,
                 weight,

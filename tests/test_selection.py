@@ -469,3 +469,13 @@ def test_number_of_clusters(scale):
     assert chosen.results.n_clusters == chosen.k
     marked = [line for line in chosen.plot().lines if line.get_label() == "chosen"]
     assert marked[0].get_xdata()[0] == chosen.k
+
+
+def test_automatic_fits_of_few_rows_and_many_features_take_several_starts():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 40))
+    X[:15, :10] += 3
+    auto = ewp.fit(X, 2, scale="standard", random_state=0)
+    assert auto.options["n_init"] == 5
+    assert adjusted_rand_score(np.arange(30) < 15, auto.labels) == 1.0
+    assert ewp.fit(X, 2, 10.0, random_state=0).options["n_init"] == 1

@@ -132,6 +132,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(__file__).parent / ".cache")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--only", help="only data sets whose name contains this")
+    parser.add_argument("--skip", help="leave out data sets whose name contains this")
     parser.add_argument(
         "--largest", type=float, default=4e6, help="n*p*k above which only the default is run"
     )
@@ -140,7 +141,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, make in (DESIGNS | real(args.data)).items():
-        if args.only and args.only not in name:
+        if (args.only and args.only not in name) or (args.skip and args.skip in name):
             continue
         rows.append(row(name, args.cache, make(SEED), args))
         print(pd.DataFrame(rows[-1:]).to_string(header=len(rows) == 1, index=False), flush=True)
