@@ -166,8 +166,9 @@ def select_lambda(
         "max" takes the best penalty, "1se" the largest within one standard error of it, "stable"
         the one whose partitions agree best between the replicates among those within half a
         standard error; if several agree equally well, the one whose effective number of features
-        is closest to the number of features in which the clusters differ significantly. The standard error is that of the difference to the best, over held-out
-        rows, which is much smaller than that of either score.
+        is closest to the number of features in which the clusters differ significantly. The
+        standard error is that of the difference to the best, over held-out rows, which is much
+        smaller than that of either score.
     n_lams : int, default=10
         Length of a grid.
     sample_weight : array-like of shape (n,), optional
