@@ -30,6 +30,11 @@ from ewp.starts import choose_start
 __all__ = ["Fit", "Recipe", "fit_array", "one_blas_thread", "solve"]
 
 
+#: Share of membership away from the nearest centroid at which annealing has done its work.
+_HARD = 1e-2
+_HARD_TO_THE_LAST_DIGIT = 1e-12
+
+
 @dataclass(frozen=True)
 class Recipe:
     """The checked options of one EWP fit.
@@ -104,13 +109,16 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 def _canonical(engine: ArrayEngine, solution: Solution) -> Solution:
-    """Sort clusters by mass, then by distance from the mean, then by coordinates."""
+    """Sort clusters by mass, distance from the mean, third moment, coordinates."""
     theta = solution.theta
     labels, _ = engine.assign(theta, solution.weights)
     mass = np.bincount(labels, engine.sample_weight, minlength=len(theta)) / engine.total
     radius = (theta**2) @ solution.weights
     radius /= max(float(radius.max()), np.finfo(float).tiny)
-    keys = [*theta.T[::-1], radius.round(10), -mass.round(12)]
+    # two equal clusters lie opposite each other: their third moments tell them apart
+    moment = (theta**3) @ solution.weights
+    moment /= max(float(np.abs(moment).max()), np.finfo(float).tiny)
+    keys = [*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)]
     solution.theta = theta[np.lexsort(keys)]
     return solution
 
@@ -209,7 +217,9 @@ def fit_array(
         rule = RelativeEntropy.make(recipe.lam, engine.squares, prior, between=recipe.between)
         critical = engine_critical_exponent(engine, rule.update(engine.squares))
         s0 = min(-1.0, critical) if recipe.s0 is None else recipe.s0
-        schedule = Hard() if math.isinf(s0) else Annealed(s0, recipe.eta)
+        # an exponent of the user's own asks for the published annealing, to its very end
+        softness = _HARD if recipe.s0 is None else _HARD_TO_THE_LAST_DIGIT
+        schedule = Hard() if math.isinf(s0) else Annealed(s0, recipe.eta, softness)
         solution = solve(
             engine,
             k,

@@ -90,7 +90,7 @@ class Annealed:
 
     s0: float
     eta: float = 1.05
-    softness: float = 1e-3
+    softness: float = 1e-2
     lowest: float = -1e4
 
     @property

@@ -77,9 +77,10 @@ def _reseed(engine: ArrayEngine, theta: Array, weights: Array, empty: np.ndarray
     """Move centroids without rows to the worst-fitted rows, which never raises f_-inf."""
     _, nearest = engine.assign(theta, weights)
     theta = theta.copy()
+    exact = 2.0 * engine.metric(theta, weights).floor
     for j in empty:
         farthest = float(nearest.max())
-        if farthest <= 0.0:
+        if farthest <= exact:  # every row sits on a centroid in this metric
             break
         # among equally bad rows the first in canonical order, not in the order they came
         tied = nearest[engine.order] >= farthest * (1 - 1e-12)

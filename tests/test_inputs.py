@@ -202,3 +202,10 @@ def test_heavily_duplicated_rows_neither_loop_nor_fail():
 )
 def test_every_usual_kind_of_seed_is_taken(seed):
     assert truth_recovered(ewp.fit(X, 2, 300.0, random_state=seed))
+
+
+def test_clusters_that_no_weighted_feature_can_tell_apart_do_not_cycle():
+    data = np.random.default_rng(0).integers(0, 2, (100, 3)).astype(float)
+    found = ewp.fit(data, 4, 1e-3, random_state=0)
+    assert found.converged
+    assert found.n_iter < 100

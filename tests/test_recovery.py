@@ -8,13 +8,14 @@ import ewp
 from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
 
 
-def mean_nmi(draw, k, lam, seeds, **options):
+def mean_nmi(draw, k, lam, seeds, starts=1, **options):
     """Mean agreement with the truth; draw(seed) gives X, labels, relevant features."""
     scores = []
     for seed in seeds:
         X, labels, _ = draw(seed)
-        found = ewp.fit(X, k, lam(X), random_state=seed, **options)
-        scores.append(nmi(labels, found.labels))
+        for start in range(starts):
+            found = ewp.fit(X, k, lam(X), random_state=1000 * start + seed, **options)
+            scores.append(nmi(labels, found.labels))
     return float(np.mean(scores))
 
 
@@ -26,6 +27,8 @@ def test_simulation_2(scale, share, polish, least):
         20,
         lambda X: share * len(X),
         range(10),
+        # one unpolished start of ten data sets has a mean with a standard error of 0.006
+        starts=1 if polish else 3,
         scale=scale,
         polish=polish,
     )
