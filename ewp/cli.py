@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +22,14 @@ app = typer.Typer(
 )
 
 
+class Scale(StrEnum):
+    """Scalings on the command line."""
+
+    auto = "auto"
+    standard = "standard"
+    none = "none"
+
+
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"ewp {__version__}")
@@ -36,6 +46,59 @@ def options(
     """Entropy Weighted Power k-means: clustering that learns which features matter."""
 
 
+def _fail(command: str, message: object) -> typer.Exit:
+    """Say what was wrong on stderr; the caller raises the exit code that is returned."""
+    typer.echo(f"ewp {command}: {message}", err=True)
+    return typer.Exit(2)
+
+
+@app.command()
+def compare(
+    data: Annotated[Path, typer.Argument(help="CSV file with a header, one row a point.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of clusters.")],
+    truth: Annotated[
+        str | None, typer.Option(help="Column of known classes, for scoring alone.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Number of random starts.")] = 20,
+    scale: Annotated[
+        Scale, typer.Option(help="What is done to the features, for all methods alike.")
+    ] = Scale.auto,
+    methods: Annotated[
+        str, typer.Option(help="Names of methods, separated by commas.")
+    ] = "kmeans,wkmeans,power,sparse,ewp",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the starts and choices.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = 1,
+) -> None:
+    """Compare EWP with its peers on a table, all from the same starts."""
+    import pandas as pd
+
+    from ewp.comparison import compare as run
+
+    try:
+        table = pd.read_csv(data)
+        classes = None
+        if truth is not None:
+            if truth not in table:
+                raise ValueError(
+                    f"{data} has no column {truth!r}; it has {', '.join(map(str, table.columns))}"
+                )
+            classes = table.pop(truth)
+        found = run(
+            table,
+            k,
+            classes,
+            methods=[name.strip() for name in methods.split(",")],
+            n_trials=trials,
+            scale=None if scale is Scale.none else scale.value,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=sys.stderr.isatty(),
+        )
+    except (OSError, ValueError, TypeError) as error:
+        raise _fail("compare", error) from error
+    typer.echo(str(found))
+
+
 @app.command()
 def demo(
     out: Annotated[
@@ -47,15 +110,24 @@ def demo(
     from ewp import demo as example
 
     if not out.parent.is_dir():
-        typer.echo(f"ewp demo: the folder {out.parent} of --out does not exist", err=True)
-        raise typer.Exit(2)
+        raise _fail("demo", f"the folder {out.parent} of --out does not exist")
     typer.echo("Simulation 2 of the paper: 2000 rows, 100 features of which 5 matter, 20 clusters.")
     found = example.run(seed)
-    typer.echo(f"\n{found.standardised.summary()}\n")
-    typer.echo("Agreement with the true clusters:")
+    typer.echo(f"\n{found.results.summary()}\n")
+    typer.echo("Every method from the same three random starts, means:")
     typer.echo(found.table().to_string(float_format="{:.3f}".format, na_rep="-"))
     example.draw(found, out)
     typer.echo(f"\nPicture written to {out}")
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is there of R, rpy2 and sparcl, and what cures what is not; exit with 0 or 1."""
+    import r_bridge
+
+    found = r_bridge.check()
+    typer.echo(str(found))
+    raise typer.Exit(0 if found.ready else 1)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from ewp.schedules import Annealed, Hard, Schedule
 from ewp.solver import Solution, TraceRow, iterate
 from ewp.starts import choose_start
 
-__all__ = ["Fit", "Recipe", "fit_array", "one_blas_thread", "solve"]
+__all__ = ["Fit", "Recipe", "canonical_order", "fit_array", "one_blas_thread", "solve"]
 
 
 #: Share of membership away from the nearest centroid at which annealing has done its work.
@@ -108,18 +108,32 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return limits
 
 
-def _canonical(engine: ArrayEngine, solution: Solution) -> Solution:
-    """Sort clusters by mass, distance from the mean, third moment, coordinates."""
-    theta = solution.theta
-    labels, _ = engine.assign(theta, solution.weights)
+def canonical_order(
+    engine: ArrayEngine, theta: Array, metric: Array, labels: np.ndarray
+) -> np.ndarray:
+    """Order of clusters by mass, distance from the mean, third moment, coordinates.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    theta : ndarray of shape (k, p)
+        Centroids in the engine's coordinates.
+    metric : ndarray of shape (p,)
+    labels : ndarray of shape (n,)
+    """
     mass = np.bincount(labels, engine.sample_weight, minlength=len(theta)) / engine.total
-    radius = (theta**2) @ solution.weights
+    radius = (theta**2) @ metric
     radius /= max(float(radius.max()), np.finfo(float).tiny)
     # two equal clusters lie opposite each other: their third moments tell them apart
-    moment = (theta**3) @ solution.weights
+    moment = (theta**3) @ metric
     moment /= max(float(np.abs(moment).max()), np.finfo(float).tiny)
-    keys = [*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)]
-    solution.theta = theta[np.lexsort(keys)]
+    return np.lexsort([*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)])
+
+
+def _canonical(engine: ArrayEngine, solution: Solution, metric: Array) -> Solution:
+    """Put the clusters into their canonical order."""
+    labels, _ = engine.assign(solution.theta, metric)
+    solution.theta = solution.theta[canonical_order(engine, solution.theta, metric, labels)]
     return solution
 
 
@@ -137,7 +151,7 @@ def solve(
     rng: np.random.Generator,
     on_step: Callable[[TraceRow], None] | None = None,
 ) -> Solution:
-    """Run from `n_init` starts, keep the lowest f_-inf, polish it, order its clusters.
+    """Run from `n_init` starts, keep the lowest objective, polish it, order its clusters.
 
     Parameters
     ----------
@@ -148,7 +162,7 @@ def solve(
     init : {"k-means++", "random"} or ndarray of shape (k, p)
     n_init : int
     effort : Effort
-        How hard the best solution is polished.
+        How hard the best solution is polished; none for a schedule that does not end at -inf.
     max_iter, tol
         As in `ewp.solver.iterate`.
     rng : Generator
@@ -159,7 +173,7 @@ def solve(
     *starts, finisher = rng.spawn(n_init + 1)
     best: Solution | None = None
     for start in starts:
-        theta = choose_start(engine, k, init, weights, start)
+        theta = choose_start(engine, k, init, rule.metric(weights), start)
         found = iterate(
             engine, theta, weights, rule, schedule, max_iter=max_iter, tol=tol, on_step=on_step
         )
@@ -168,7 +182,7 @@ def solve(
     assert best is not None
     if effort.rounds and best.converged:
         best = polish(engine, best, rule, finisher, effort=effort, max_iter=max_iter, tol=tol)
-    return _canonical(engine, best)
+    return _canonical(engine, best, rule.metric(best.weights))
 
 
 def default_prior(X: Array) -> Array:

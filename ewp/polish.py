@@ -205,10 +205,11 @@ def _candidate(
     k = len(solution.theta)
     weights = solution.weights**sharpness
     weights /= weights.sum()
-    search, used = _search_engine(engine, k, weights, rng)
+    metric = rule.metric(weights)
+    search, used = _search_engine(engine, k, metric, rng)
     ones = np.ones(search.p)
     seeds = [
-        solution.theta[:, used] * np.sqrt(weights[used]),
+        solution.theta[:, used] * np.sqrt(metric[used]),
         plus_plus(search, k, ones, rng),
     ]
     found = min(
@@ -217,7 +218,7 @@ def _candidate(
     )
     # features left out start at their mean, without weight
     theta = np.zeros_like(solution.theta)
-    theta[:, used] = found.theta / np.sqrt(weights[used])
-    metric = np.zeros_like(weights)
-    metric[used] = weights[used] / weights[used].sum()
-    return iterate(engine, theta, metric, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish")
+    theta[:, used] = found.theta / np.sqrt(metric[used])
+    start = np.zeros_like(weights)
+    start[used] = weights[used] / weights[used].sum()
+    return iterate(engine, theta, start, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish")

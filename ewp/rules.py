@@ -1,8 +1,9 @@
 """Rules by which feature weights follow from within-cluster dispersions.
 
-A rule owns its penalty: the solver hands it the dispersions ``D_l = sum_ij phi_ij (x_il -
-theta_jl)**2`` of a step and gets the weights that minimise ``sum_l w_l D_l + penalty(w)``. With a
-schedule (`ewp.schedules`) it names a method.
+A rule owns its penalty and its metric: the solver hands it the dispersions ``D_l = sum_ij phi_ij
+(x_il - theta_jl)**2`` of a step and gets the weights that minimise ``sum_l metric(w)_l D_l +
+penalty(w)``. The metric is the weights themselves in all rules but one. With a schedule
+(`ewp.schedules`) a rule names a method.
 """
 
 from __future__ import annotations
@@ -14,8 +15,13 @@ import numpy as np
 from scipy.special import entr
 
 from ewp.kernel import Array
+from ewp.soft_threshold import Search, threshold_weights
 
-__all__ = ["FixedWeights", "RelativeEntropy", "WeightRule"]
+__all__ = ["FixedWeights", "PowerWeights", "RelativeEntropy", "SparseWeights", "WeightRule"]
+
+#: Shares of a feature's total sum of squares that are rounding errors of a dispersion.
+_NO_DISPERSION = 1e-13
+_NO_SEPARATION = 1e-10
 
 
 class WeightRule(Protocol):
@@ -27,8 +33,11 @@ class WeightRule(Protocol):
     def update(self, dispersion: Array) -> Array:
         """Return the weights that minimise the objective at these dispersions."""
 
+    def metric(self, weights: Array) -> Array:
+        """Return the diagonal of the metric that these weights make."""
+
     def penalty(self, weights: Array) -> float:
-        """Return the part of the objective that does not depend on the data."""
+        """Return the part of the objective that does not depend on the partition."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,10 @@ class FixedWeights:
     def update(self, dispersion: Array) -> Array:
         """Return the fixed weights."""
         return self.weights
+
+    def metric(self, weights: Array) -> Array:
+        """Return the weights."""
+        return weights
 
     def penalty(self, weights: Array) -> float:
         """Return 0."""
@@ -108,7 +121,109 @@ class RelativeEntropy:
         exponent /= exponent.sum()
         return exponent
 
+    def metric(self, weights: Array) -> Array:
+        """Return the weights."""
+        return weights
+
     def penalty(self, weights: Array) -> float:
         """Return the relative entropy of the weights times lam."""
         used = weights > 0
         return self.lam * float(-entr(weights).sum() - weights[used] @ self.log_prior[used])
+
+
+@dataclass(frozen=True)
+class PowerWeights:
+    r"""Weights of WK-means: the metric is :math:`w_l^\beta`, the weights lie on the simplex.
+
+    The minimiser of :math:`\sum_l w_l^\beta D_l` is :math:`w_l \propto D_l^{-1/(\beta-1)}`.
+    Features without any dispersion within the clusters share all the weight, which makes the
+    objective zero. (Huang et al. give them none, meaning constant columns; here a column that does
+    not vary at all has no weight.)
+
+    Parameters
+    ----------
+    beta : float
+        Exponent, above 1.
+    totals : ndarray of shape (p,)
+        Sum of squares of every column about its mean.
+    """
+
+    beta: float
+    totals: Array
+
+    def start(self) -> Array:
+        """Return equal weights on all columns that vary."""
+        varying = _varying(self.totals)
+        return varying / np.count_nonzero(varying)
+
+    def update(self, dispersion: Array) -> Array:
+        """Return ``dispersion ** (-1 / (beta - 1))``, normalised."""
+        varying = _varying(self.totals)
+        nothing = varying & (dispersion <= _NO_DISPERSION * self.totals)
+        if nothing.any():
+            return nothing / np.count_nonzero(nothing)
+        exponent = np.full(len(varying), -np.inf)
+        exponent[varying] = np.log(dispersion[varying]) / (1.0 - self.beta)
+        weights: Array = np.exp(exponent - exponent.max())
+        return weights / weights.sum()
+
+    def metric(self, weights: Array) -> Array:
+        """Return the weights to the power beta."""
+        powered: Array = weights**self.beta
+        return powered
+
+    def penalty(self, weights: Array) -> float:
+        """Return 0."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class SparseWeights:
+    r"""Weights of sparse k-means: soft-thresholded sums of squares between the clusters.
+
+    With the total sums of squares :math:`T_l`, what lies between the clusters is
+    :math:`T_l - D_l`, and :math:`\sum_l w_l (T_l - D_l)` is maximised subject to
+    :math:`\|w\|_2 \le 1, \|w\|_1 \le b`. So :math:`-\sum_l w_l T_l` is the penalty. Where nothing
+    separates the clusters yet, the weights are equal.
+
+    Parameters
+    ----------
+    bound : float
+        Bound on the one-norm of the weights, 1 or more.
+    totals : ndarray of shape (p,)
+        Sum of squares of every column about its mean.
+    search : {"exact", "sparcl"}
+        See `ewp.soft_threshold.threshold_weights`.
+    """
+
+    bound: float
+    totals: Array
+    search: Search = "exact"
+
+    def start(self) -> Array:
+        """Return equal weights of length 1."""
+        p = len(self.totals)
+        return np.full(p, p**-0.5)
+
+    def update(self, dispersion: Array) -> Array:
+        """Return the thresholded sums of squares between the clusters, scaled to length 1."""
+        between = self.totals - dispersion
+        between[between <= _NO_SEPARATION * self.totals] = 0.0
+        if not between.any():
+            # at the start only: once a feature separates, the objective is below zero and stays so
+            return self.start()
+        return threshold_weights(between, self.bound, self.search)
+
+    def metric(self, weights: Array) -> Array:
+        """Return the weights."""
+        return weights
+
+    def penalty(self, weights: Array) -> float:
+        """Return minus the weighted total sum of squares."""
+        return -float(weights @ self.totals)
+
+
+def _varying(totals: Array) -> np.ndarray:
+    """Which columns vary; all of them if none does."""
+    varying = totals > 0
+    return varying if varying.any() else np.ones_like(varying)

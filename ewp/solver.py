@@ -46,7 +46,8 @@ class Solution:
         Centroids in the engine's coordinates.
     weights : ndarray of shape (p,)
     objective : float
-        The limit objective f_-inf at these parameters.
+        The objective at these parameters and the schedule's last exponent: f_-inf, except where a
+        schedule ends at a finite exponent.
     trace : list of TraceRow
         One row an iteration; the last belongs to the returned parameters.
     n_iter : int
@@ -73,11 +74,11 @@ def centroid_step(stats: Statistics, theta: Array) -> tuple[Array, Array, np.nda
     return new, np.maximum(dispersion, 0.0), np.flatnonzero(empty)
 
 
-def _reseed(engine: ArrayEngine, theta: Array, weights: Array, empty: np.ndarray) -> Array:
+def _reseed(engine: ArrayEngine, theta: Array, metric: Array, empty: np.ndarray) -> Array:
     """Move centroids without rows to the worst-fitted rows, which never raises f_-inf."""
-    _, nearest = engine.assign(theta, weights)
+    _, nearest = engine.assign(theta, metric)
     theta = theta.copy()
-    exact = 2.0 * engine.metric(theta, weights).floor
+    exact = 2.0 * engine.metric(theta, metric).floor
     for j in empty:
         farthest = float(nearest.max())
         if farthest <= exact:  # every row sits on a centroid in this metric
@@ -86,7 +87,7 @@ def _reseed(engine: ArrayEngine, theta: Array, weights: Array, empty: np.ndarray
         tied = nearest[engine.order] >= farthest * (1 - 1e-12)
         worst = int(engine.order[np.argmax(tied)])
         theta[j] = engine.rows(np.array([worst]))[0]
-        moved = engine.distances(theta[j : j + 1], weights)[:, 0]
+        moved = engine.distances(theta[j : j + 1], metric)[:, 0]
         np.minimum(nearest, moved, out=nearest)
     return theta
 
@@ -135,12 +136,12 @@ def iterate(
     precision = varying * engine.total / np.where(varying, engine.squares, 1.0) / engine.p
     trace: list[TraceRow] = []
     for step in range(max_iter + 1):
-        stats = engine.statistics(theta, weights, s)
+        stats = engine.statistics(theta, rule.metric(weights), s)
         new_theta, dispersion, empty = centroid_step(stats, theta)
         new_weights = rule.update(dispersion)
         hard = math.isinf(s)
         if hard and len(empty):
-            new_theta = _reseed(engine, new_theta, new_weights, empty)
+            new_theta = _reseed(engine, new_theta, rule.metric(new_weights), empty)
         delta_theta = math.sqrt(float((((new_theta - theta) ** 2) @ precision).sum()))
         delta_weights = 0.5 * float(np.abs(new_weights - weights).sum())
         penalty = rule.penalty(weights)
@@ -159,9 +160,11 @@ def iterate(
         )
         if on_step is not None:
             on_step(trace[-1])
-        converged = schedule.is_final(s) and delta_theta <= tol and delta_weights <= tol
+        final = schedule.is_final(s)
+        converged = final and delta_theta <= tol and delta_weights <= tol
         if converged or step == max_iter:
-            return Solution(theta, weights, trace[-1].f_inf, trace, step, converged)
+            objective = trace[-1].f_s if final else trace[-1].f_inf
+            return Solution(theta, weights, objective, trace, step, converged)
         theta, weights = new_theta, new_weights
         s = schedule.following(s, stats.softness / engine.total)
     raise AssertionError("unreachable")

@@ -1,9 +1,13 @@
 """The command line as a new user types it."""
 
+import numpy as np
+import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from ewp import __version__
 from ewp.cli import app
+from ewp.datasets import make_simulation2
 
 
 def test_demo_prints_the_comparison_and_writes_the_picture(tmp_path):
@@ -11,10 +15,18 @@ def test_demo_prints_the_comparison_and_writes_the_picture(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--out", str(picture)])
     assert result.exit_code == 0
     assert "Entropy Weighted Power k-means" in result.output
-    rows = [line.split() for line in result.output.splitlines() if "standardised" in line]
-    kmeans, ewp = (float(row[1]) for row in rows[-2:])
-    assert kmeans < 0.5
-    assert ewp > 0.99
+    lines = result.output.splitlines()
+    table = lines[next(i for i, line in enumerate(lines) if "weight on relevant" in line) :]
+    kmeans, sparse, ewp = (
+        [float(cell) for cell in line.removeprefix(name).split() if cell != "-"]
+        for name in ("k-means", "sparse k-means", "EWP")
+        for line in table
+        if line.startswith(name)
+    )
+    assert max(kmeans) < 0.5
+    assert min(sparse[:2]) < 0.5 < max(sparse[:2])
+    assert min(ewp[:2]) > 0.99
+    assert min(ewp[2:]) > 0.95
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -22,6 +34,63 @@ def test_a_missing_folder_is_named(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "no" / "demo.png")])
     assert result.exit_code == 2
     assert str(tmp_path / "no") in result.output
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, labels, _ = make_simulation2(3, n=60, p=5, n_relevant=2, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["species"] = np.array(["one", "two", "three"])[labels]
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_compare_prints_the_table_against_the_classes(table):
+    options = ["-k", "3", "--truth", "species", "--trials", "6", "--scale", "standard"]
+    methods = ["--methods", "kmeans, wkmeans,power"]
+    result = CliRunner().invoke(app, ["compare", str(table), *options, *methods])
+    assert result.exit_code == 0
+    assert "n = 60, p = 5 (standardised), k = 3" in result.output
+    assert "6 trials" in result.output
+    for name in ("kmeans", "wkmeans", "power"):
+        row = next(line for line in result.output.splitlines() if line.startswith(name))
+        assert 0 <= float(row.split()[1]) <= 1
+
+
+def test_compare_scores_without_classes_too(table):
+    frame = pd.read_csv(table).drop(columns="species")
+    frame.to_csv(table, index=False)
+    options = ["-k", "3", "--trials", "2", "--scale", "none", "--methods", "kmeans"]
+    result = CliRunner().invoke(app, ["compare", str(table), *options])
+    assert result.exit_code == 0
+    assert "silhouette" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-k", "3", "--truth", "genus"], "no column 'genus'; it has a, b, c, d, e, species"),
+        (["-k", "3"], "not numeric: 'species'"),
+        (["-k", "61", "--truth", "species"], "k=61 exceeds the 60 distinct rows"),
+        (["-k", "3", "--truth", "species", "--methods", "dbscan"], "'dbscan' is unknown"),
+    ],
+)
+def test_compare_says_what_is_wrong_without_a_traceback(table, arguments, message):
+    result = CliRunner().invoke(app, ["compare", str(table), *arguments])
+    assert result.exit_code == 2
+    assert result.output.startswith("ewp compare: ")
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def test_compare_names_a_missing_or_empty_file(tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    for path in (tmp_path / "no.csv", empty):
+        result = CliRunner().invoke(app, ["compare", str(path), "-k", "2"])
+        assert result.exit_code == 2
+        assert result.output.startswith("ewp compare: ")
 
 
 def test_version():

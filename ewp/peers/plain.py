@@ -1,0 +1,244 @@
+"""The peers without feature weights: k-means, k-harmonic means, power k-means.
+
+They differ in the schedule of the exponent alone: at minus infinity from the first step, at -1
+throughout, annealed. Squared distances are Euclidean.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ewp.engine import ArrayEngine
+from ewp.exponent import engine_critical_exponent
+from ewp.inputs import check_number
+from ewp.kernel import Array
+from ewp.peers.base import WeightedPeer
+from ewp.rules import FixedWeights, WeightRule
+from ewp.schedules import Annealed, Fixed, Hard, Schedule
+
+__all__ = ["KHarmonicMeans", "KMeans", "PowerKMeans"]
+
+
+class _Unweighted(WeightedPeer):
+    def _rule(self, engine: ArrayEngine) -> WeightRule:
+        return FixedWeights(np.ones(engine.p))
+
+
+class KMeans(_Unweighted):
+    r"""K-means by Lloyd's algorithm.
+
+    Minimises :math:`\sum_i \min_j \|x_i - \theta_j\|^2`. From the same centres it ends where
+    scikit-learn's ``KMeans`` ends.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k, at most the number of distinct rows.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Starting centroids.
+    n_init : int, default=1
+        Number of starts; the one with the lowest objective is kept.
+    max_iter : int, default=500
+        Largest number of steps of a start.
+    tol : float, default=1e-8
+        Largest step of the centroids at a fixed point, in standard deviations.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the starts. The same seed gives the same answer for any `n_jobs` and any order
+        of the rows.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row; cluster 0 is the largest.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    feature_weights_, metric_ : ndarray of shape (n_features,)
+        Ones: distances are Euclidean.
+    objective_ : float
+        The within-cluster sum of squares.
+    n_iter_ : int
+        Number of steps.
+    trace_ : DataFrame
+        One row an iteration: phase, exponent, objective at it and in the limit, sizes of the steps.
+
+    References
+    ----------
+    Lloyd, S. P. (1982). Least squares quantization in PCM. *IEEE Transactions on Information
+    Theory* 28, 129-137.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewp.peers import KMeans
+    >>> model = KMeans(2, random_state=0).fit(np.array([[0.0], [1.0], [10.0], [11.0], [12.0]]))
+    >>> model.labels_.tolist(), round(model.objective_, 6)
+    ([1, 1, 0, 0, 0], 2.5)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        init: str | Array = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-8,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _schedule(self, engine: ArrayEngine) -> Schedule:
+        return Hard()
+
+
+class KHarmonicMeans(_Unweighted):
+    r"""K-harmonic means: power means with the exponent -1 throughout.
+
+    Minimises :math:`\sum_i k / \sum_j \|x_i - \theta_j\|^{-2}`. It depends little on the start,
+    but in more than a few dimensions its centroids collapse into the mean of the data, see
+    `ewp.critical_exponent`.
+
+    Parameters
+    ----------
+    n_clusters, init, n_init, tol, random_state, n_jobs
+        As in `KMeans`.
+    max_iter : int, default=2000
+        Largest number of steps of a start; near the critical exponent they are small.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_weights_, metric_, n_iter_, trace_
+        As in `KMeans`.
+    objective_ : float
+        The sum of harmonic means.
+
+    References
+    ----------
+    Zhang, B., Hsu, M. and Dayal, U. (1999). K-harmonic means: a data clustering algorithm.
+    Technical report HPL-1999-124, Hewlett-Packard Laboratories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewp.peers import KHarmonicMeans
+    >>> X = np.array([[0.0], [1.0], [4.0], [11.0], [12.0]])
+    >>> model = KHarmonicMeans(2, random_state=0).fit(X)
+    >>> model.labels_.tolist(), model.cluster_centers_.round(1).ravel().tolist()
+    ([0, 0, 0, 1, 1], [1.5, 11.5])
+    """
+
+    _last_exponent: ClassVar[float] = -1.0
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        init: str | Array = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 2000,
+        tol: float = 1e-8,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _schedule(self, engine: ArrayEngine) -> Schedule:
+        return Fixed(self._last_exponent)
+
+
+class PowerKMeans(_Unweighted):
+    r"""Power k-means: k-means reached through power means whose exponent falls to minus infinity.
+
+    Minimises :math:`\sum_i M_s(\|x_i - \theta_1\|^2, \dots, \|x_i - \theta_k\|^2)` while s is
+    annealed, then the limit, which is the objective of k-means. It is EWP with an infinite
+    penalty, that is, with equal weights.
+
+    Parameters
+    ----------
+    n_clusters, init, n_init, max_iter, tol, random_state, n_jobs
+        As in `KMeans`.
+    s0 : float or "auto", default="auto"
+        First exponent. "auto" is ``min(-1, s_c)`` with the critical exponent s_c at which
+        centroids that collapsed into the mean can leave it, see `ewp.critical_exponent`; the
+        usual published choice, -1, collapses in more than a few dimensions.
+    eta : float, default=1.05
+        Factor by which the exponent moves every step, above 1.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, feature_weights_, metric_, n_iter_, trace_
+        As in `KMeans`.
+    objective_ : float
+        The limit: the within-cluster sum of squares.
+
+    References
+    ----------
+    Xu, J. and Lange, K. (2019). Power k-means clustering. Proceedings of ICML, PMLR 97, 6921-6931.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewp.peers import PowerKMeans
+    >>> model = PowerKMeans(2, random_state=0).fit(np.array([[0.0], [1.0], [10.0], [11.0], [12.0]]))
+    >>> model.labels_.tolist(), round(model.objective_, 6)
+    ([1, 1, 0, 0, 0], 2.5)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        s0: float | str = "auto",
+        eta: float = 1.05,
+        init: str | Array = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-8,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.s0 = s0
+        self.eta = eta
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _schedule(self, engine: ArrayEngine) -> Schedule:
+        return annealing(engine, np.ones(engine.p), self.s0, self.eta)
+
+
+def annealing(engine: ArrayEngine, metric: Array, s0: Any, eta: Any) -> Schedule:
+    """Annealing from a given or from the critical exponent.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+    metric : ndarray of shape (p,)
+        The metric at the start, in which the centroids would collapse.
+    s0 : float or "auto"
+    eta : float
+    """
+    factor = check_number("eta", eta, above=1)
+    if isinstance(s0, str) and s0 == "auto":
+        return Annealed(min(-1.0, engine_critical_exponent(engine, metric)), factor)
+    if s0 == -math.inf:
+        return Hard()
+    return Annealed(check_number("s0", s0, below=0), factor)

@@ -1,0 +1,360 @@
+"""The peers: their contract, their special cases, the objectives they publish, sparcl's numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import ewp
+from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans, sparse_gap
+from ewp.peers.sparse import bounds
+from ewp.rules import PowerWeights, SparseWeights
+from ewp.sparse import feature_sums
+from tests import recordings, reference
+
+SLOW = settings(max_examples=40, deadline=None)
+CLOSE = {"rtol": 0.0, "atol": 1e-10}
+
+
+@parametrize_with_checks(
+    [
+        KMeans(3, random_state=0),
+        KHarmonicMeans(3, random_state=0),
+        PowerKMeans(3, random_state=0),
+        WKMeans(3, random_state=0),
+        SparseKMeans(3, wbound=1.2, random_state=0),
+        SparseKMeans(3, wbound=1.2, algorithm="lloyd", random_state=0),
+        SparseKMeans(3, wbound=1.2, algorithm="annealed", threshold="exact", random_state=0),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@st.composite
+def problems(draw, max_k=5):
+    """Continuous data with some structure, at odd scales, and starting rows."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    k = draw(st.integers(1, max_k))
+    n = draw(st.integers(max(k, 2), 40))
+    p = draw(st.integers(1, 6))
+    X = rng.standard_normal((n, p)) * rng.uniform(0.2, 2, p)
+    X += rng.normal(0, draw(st.sampled_from([0.0, 3.0])), (k, p))[rng.integers(0, k, n)]
+    X *= 10.0 ** draw(st.integers(-2, 2))
+    return X, X[rng.choice(n, k, replace=False)]
+
+
+def never_rises(values, scale=None):
+    values = np.asarray(values)
+    slack = 1e-9 * (np.abs(values).max() if scale is None else scale)
+    return bool((np.diff(values) <= slack).all())
+
+
+# -- what they share --------------------------------------------------------------------------
+
+PEERS = [
+    KMeans(3, random_state=0),
+    KHarmonicMeans(3, random_state=0),
+    PowerKMeans(3, random_state=0),
+    WKMeans(3, random_state=0),
+    SparseKMeans(3, wbound=1.4, random_state=0),
+    SparseKMeans(3, wbound=1.4, algorithm="lloyd", random_state=0),
+    SparseKMeans(3, wbound=1.4, algorithm="annealed", random_state=0),
+]
+
+
+def peer_name(model):
+    return f"{type(model).__name__} {getattr(model, 'algorithm', '')}".strip()
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(0)
+    sizes = [50, 30, 20]
+    X = np.repeat(rng.normal(0, 6, (3, 5)), sizes, axis=0) + rng.standard_normal((100, 5))
+    return X, np.repeat([0, 1, 2], sizes)
+
+
+@pytest.mark.parametrize("model", PEERS, ids=peer_name)
+def test_clusters_come_largest_first_and_belong_to_their_attributes(model, blobs):
+    X, labels = blobs
+    model = model.fit(X)
+    np.testing.assert_array_equal(model.labels_, labels)
+    np.testing.assert_array_equal(model.predict(X), labels)
+    np.testing.assert_array_equal(model.transform(X).argmin(axis=1), labels)
+    metric = np.sqrt((((X[:, None] - model.cluster_centers_) ** 2) * model.metric_).sum(axis=2))
+    np.testing.assert_allclose(model.transform(X), metric, rtol=1e-8)
+    assert len(model.trace_) >= model.n_iter_ >= 1
+
+
+@pytest.mark.parametrize("model", PEERS, ids=peer_name)
+def test_the_score_of_the_training_data_is_the_objective(model, blobs):
+    X, _ = blobs
+    model = model.fit(X)
+    sign = 1 if isinstance(model, SparseKMeans) else -1
+    assert model.score(X) == pytest.approx(sign * model.objective_, rel=1e-9)
+    twice = model.score(X, sample_weight=np.full(len(X), 2.0))
+    assert twice == pytest.approx(2 * sign * model.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kind", [KMeans, KHarmonicMeans, PowerKMeans, WKMeans, SparseKMeans], ids=lambda c: c.__name__
+)
+def test_the_best_of_several_starts_is_kept(kind):
+    X = np.random.default_rng(1).standard_normal((60, 2))
+    options = {"wbound": 1.2} if kind is SparseKMeans else {}
+    sign = -1 if kind is SparseKMeans else 1
+
+    def reached(n_init, seed):
+        model = kind(6, init="random", n_init=n_init, random_state=seed, **options)
+        return sign * model.fit(X).objective_
+
+    assert min(reached(8, seed) for seed in range(3)) <= min(reached(1, s) for s in range(3)) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (WKMeans(2, beta=1.0), "beta=1.0 must be finite and above 1"),
+        (PowerKMeans(2, s0=1.0), "s0=1.0"),
+        (PowerKMeans(2, eta=1.0), "eta=1.0"),
+        (SparseKMeans(2, wbound=0.9), "wbound=0.9 must be at least 1"),
+        (SparseKMeans(2, wbound="best"), "wbound='best'"),
+        (SparseKMeans(2, wbound=1.5, algorithm="fast"), "algorithm='fast'"),
+        (SparseKMeans(2, wbound=1.5, threshold="fine"), "threshold='fine'"),
+        (KMeans(2, init="best"), "init='best'"),
+        (KMeans(9), "k=9 exceeds the 8 distinct rows"),
+    ],
+)
+def test_impossible_options_are_named(model, message):
+    X = np.arange(16.0).reshape(8, 2)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X)
+
+
+# -- special cases ----------------------------------------------------------------------------
+
+
+@given(problems())
+@SLOW
+def test_kmeans_ends_where_scikit_learns_ends(problem):
+    X, start = problem
+    k = len(start)
+    theirs = SklearnKMeans(k, init=start, n_init=1, tol=0, max_iter=500, algorithm="lloyd").fit(X)
+    ours = KMeans(k, init=start, tol=1e-12).fit(X)
+    assert ours.objective_ == pytest.approx(theirs.inertia_, rel=1e-9, abs=1e-12 * X.var())
+    assert recordings.same_partition(ours.labels_, theirs.labels_)
+    order = [int(theirs.labels_[np.argmax(ours.labels_ == j)]) for j in range(k)]
+    np.testing.assert_allclose(
+        ours.cluster_centers_, theirs.cluster_centers_[order], atol=1e-9 * np.abs(X).max()
+    )
+
+
+@given(problems())
+@SLOW
+def test_power_k_means_is_ewp_with_a_huge_penalty(problem):
+    X, start = problem
+    k, p = len(start), X.shape[1]
+    lam = 1e13 * float(X.var(axis=0).sum()) * len(X)
+    options = {"scale": None, "dispersion": "within", "polish": False}
+    entropy = ewp.fit(X, k, lam, s0=-3.0, init=start, **options)
+    power = PowerKMeans(k, s0=-3.0, init=start).fit(X)
+    np.testing.assert_allclose(entropy.weights, 1 / p, rtol=1e-10)
+    np.testing.assert_allclose(power.cluster_centers_, entropy.centroids, atol=1e-7 * X.std())
+    np.testing.assert_array_equal(power.labels_, entropy.labels)
+    assert power.objective_ == pytest.approx(p * entropy.tot_withinss, rel=1e-8)
+
+
+@given(problems())
+@SLOW
+def test_power_k_means_from_the_limit_is_k_means(problem):
+    X, start = problem
+    plain = KMeans(len(start), init=start).fit(X)
+    limit = PowerKMeans(len(start), s0=-np.inf, init=start).fit(X)
+    assert limit.objective_ == plain.objective_
+    np.testing.assert_array_equal(limit.labels_, plain.labels_)
+
+
+def test_power_k_means_starts_at_the_critical_exponent(blobs):
+    X = (blobs[0] - blobs[0].mean(axis=0)) / blobs[0].std(axis=0)
+    wide = np.hstack([X, np.random.default_rng(1).standard_normal((len(X), 40))])
+    model = PowerKMeans(3, random_state=0).fit(wide)
+    assert model.trace_["s"][0] == pytest.approx(ewp.critical_exponent(wide), rel=1e-9)
+    assert model.trace_["s"][0] < -1
+
+
+@given(problems())
+@SLOW
+def test_k_harmonic_means_lowers_the_sum_of_harmonic_means(problem):
+    X, start = problem
+    model = KHarmonicMeans(len(start), init=start, max_iter=5000).fit(X)
+    assert never_rises(model.trace_["f_s"])
+    assert set(model.trace_["s"]) == {-1.0}
+    ones = np.ones(X.shape[1])
+    total = sum(
+        reference.power_mean(
+            [max(reference.squared_distance(x, t, ones), 1e-300) for t in model.cluster_centers_],
+            -1.0,
+        )
+        for x in X
+    )
+    assert model.objective_ == pytest.approx(total, rel=1e-6, abs=1e-9 * X.var())
+
+
+# -- WK-means ---------------------------------------------------------------------------------
+
+
+@given(problems(), st.sampled_from([1.1, 2.0, 8.0]))
+@SLOW
+def test_wk_means_lowers_its_objective_at_every_step(problem, beta):
+    X, start = problem
+    model = WKMeans(len(start), beta=beta, init=start).fit(X)
+    assert never_rises(model.trace_["f_inf"])
+    assert model.feature_weights_.sum() == pytest.approx(1.0)
+    within, _ = feature_sums(X, model.labels_, len(start))
+    total = float(model.metric_ @ X.var(axis=0)) * len(X)
+    assert model.objective_ == pytest.approx(
+        float(model.metric_ @ within), rel=1e-7, abs=1e-12 * total
+    )
+    np.testing.assert_allclose(model.metric_, model.feature_weights_**beta)
+
+
+@given(problems(), st.floats(1.05, 10), st.integers(0, 1000))
+@SLOW
+def test_no_weights_on_the_simplex_do_better_than_the_rule_of_wk_means(problem, beta, seed):
+    X, _ = problem
+    rng = np.random.default_rng(seed)
+    totals = X.var(axis=0) * len(X)
+    dispersion = totals * rng.uniform(0.01, 1, len(totals))
+    rule = PowerWeights(beta, totals)
+    w = rule.update(dispersion)
+    value = rule.metric(w) @ dispersion
+    others = rng.dirichlet(np.ones(len(w)), 50)
+    assert ((others**beta) @ dispersion >= value * (1 - 1e-9)).all()
+    ratio = dispersion / dispersion.min()
+    expected = ratio ** (1 / (1 - beta))
+    np.testing.assert_allclose(w, expected / expected.sum(), rtol=1e-9)
+
+
+def test_features_without_dispersion_share_the_weight_of_wk_means():
+    rule = PowerWeights(2.0, np.array([4.0, 4.0, 4.0, 0.0]))
+    assert rule.start().tolist() == [1 / 3, 1 / 3, 1 / 3, 0.0]
+    assert rule.update(np.array([0.0, 1.0, 0.0, 0.0])).tolist() == [0.5, 0.0, 0.5, 0.0]
+    assert PowerWeights(2.0, np.zeros(2)).update(np.zeros(2)).tolist() == [0.5, 0.5]
+
+
+def test_wk_means_gives_a_constant_column_no_weight(blobs):
+    X = np.column_stack([blobs[0], np.full(100, 7.0)])
+    model = WKMeans(3, random_state=0).fit(X)
+    assert model.feature_weights_[-1] == 0.0
+    np.testing.assert_array_equal(model.labels_, blobs[1])
+
+
+# -- sparse k-means ---------------------------------------------------------------------------
+
+
+def test_the_gap_is_within_reach():
+    assert sparse_gap is ewp.peers.sparse_gap
+    assert sum(len(recordings.start(*s)["single"]) for s in recordings.starts()) == 106
+
+
+@pytest.mark.parametrize(("case", "name"), recordings.starts())
+def test_the_estimator_returns_the_recorded_fits_of_sparcl(case, name):
+    X, start = recordings.data(case), recordings.start(case, name)
+    for recorded in start["single"]:
+        k = len(start["centers"])
+        model = SparseKMeans(k, wbound=recorded["bound"], init=start["centers"]).fit(X)
+        assert recordings.same_partition(model.labels_, recorded["labels"])
+        np.testing.assert_allclose(model.feature_weights_, recorded["weights"], **CLOSE)
+        np.testing.assert_allclose(model.trace_["criterion"], recorded["criterion"], **CLOSE)
+        within, between = feature_sums(X, model.labels_, k)
+        np.testing.assert_allclose(within, recorded["within"], **CLOSE)
+        np.testing.assert_allclose(between, recorded["between"], **CLOSE)
+        sizes = np.bincount(model.labels_)
+        assert (np.diff(sizes) <= 0).all()
+
+
+@given(problems(), st.floats(1, 2.5), st.sampled_from(["lloyd", "annealed"]))
+@SLOW
+def test_sparse_k_means_raises_its_criterion_at_every_step(problem, bound, algorithm):
+    X, start = problem
+    k, p = len(start), X.shape[1]
+    model = SparseKMeans(
+        k, wbound=bound, algorithm=algorithm, threshold="exact", s0=-5.0, init=start
+    ).fit(X)
+    trace = model.trace_
+    scale = float(np.abs(trace["f_s"]).max() + X.var() * len(X))
+    # equal weights at the start need not meet the bound
+    used = trace.iloc[1:] if bound < p**0.5 else trace
+    assert never_rises(used["f_s"], scale)
+    hard = used[np.isinf(used["s"])]
+    assert never_rises(-hard["criterion"], scale)
+    w = model.feature_weights_
+    assert (w >= 0).all()
+    if k > 1:
+        assert np.linalg.norm(w) == pytest.approx(1.0)
+        assert w.sum() <= bound + 1e-9
+    _, between = feature_sums(X, model.labels_, len(set(model.labels_)))
+    assert model.objective_ == pytest.approx(float(w @ between), rel=1e-6, abs=1e-9 * scale)
+
+
+@given(problems(), st.floats(1, 2.5))
+@SLOW
+def test_annealed_from_the_limit_is_lloyds_algorithm(problem, bound):
+    X, start = problem
+    options = {"wbound": bound, "threshold": "exact", "init": start}
+    lloyd = SparseKMeans(len(start), algorithm="lloyd", **options).fit(X)
+    limit = SparseKMeans(len(start), algorithm="annealed", s0=-np.inf, **options).fit(X)
+    assert limit.objective_ == lloyd.objective_
+    np.testing.assert_array_equal(limit.labels_, lloyd.labels_)
+
+
+def test_a_bound_without_effect_gives_weights_proportional_to_the_separation():
+    rule = SparseWeights(3.0, np.array([9.0, 8.0, 5.0]))
+    np.testing.assert_allclose(rule.update(np.array([6.0, 4.0, 5.0])), [0.6, 0.8, 0.0])
+    np.testing.assert_allclose(rule.update(np.array([9.0, 8.0, 5.0])), np.full(3, 3**-0.5))
+    assert rule.penalty(np.array([1.0, 0.0, 0.0])) == -9.0
+
+
+def test_one_cluster_has_equal_weights():
+    X = np.random.default_rng(0).standard_normal((10, 4))
+    for algorithm in ("hartigan-wong", "lloyd", "annealed"):
+        model = SparseKMeans(1, algorithm=algorithm).fit(X)
+        assert model.feature_weights_.tolist() == [0.5] * 4
+        assert model.objective_ == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_gap_chooses_the_bound():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 12))
+    X[:, :3] += 4.0 * (np.arange(60) % 3)[:, None]
+    model = SparseKMeans(3, random_state=0).fit(X)
+    assert model.wbound_ == model.gap_.bestw
+    np.testing.assert_array_equal(model.gap_.bounds, bounds(12))
+    assert model.feature_weights_[:3].sum() > 0.9 * model.feature_weights_.sum()
+    given = SparseKMeans(3, wbound=2.0, random_state=0).fit(X)
+    assert given.gap_ is None
+    assert given.wbound_ == 2.0
+
+
+def test_annealing_frees_sparse_k_means_from_its_start():
+    X = load_iris().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    rng = np.random.default_rng(0)
+    starts = [X[rng.choice(len(X), 3, replace=False)] for _ in range(20)]
+    reached = {
+        algorithm: np.array(
+            [
+                SparseKMeans(3, 1.8, algorithm, threshold="exact", init=start).fit(X).objective_
+                for start in starts
+            ]
+        )
+        for algorithm in ("hartigan-wong", "lloyd", "annealed")
+    }
+    np.testing.assert_allclose(reached["annealed"], reached["annealed"].max(), rtol=1e-9)
+    for algorithm in ("hartigan-wong", "lloyd"):
+        assert reached[algorithm].max() <= reached["annealed"].max() * (1 + 1e-9)
+        assert reached[algorithm].min() < 0.9 * reached["annealed"].max()
