@@ -20,7 +20,7 @@ demo: $(VENV)/.installed ## Install the package and run the example of the paper
 	$(VENV)/bin/ewp demo
 
 .PHONY: test
-test: lint mypy pytest ## Check the code and run all tests, doctests included
+test: lint mypy pytest rpkg ## Check the code and run all tests, doctests and the R package included
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev ## Check style and format (ruff)
@@ -32,8 +32,12 @@ mypy: $(VENV)/.installed-dev ## Check types
 	$(RUN) -m mypy $(wildcard ewp r_bridge)
 
 .PHONY: pytest
-pytest: $(VENV)/.installed-dev ## Run the tests alone
+pytest: $(VENV)/.installed-dev $(VENV)/.installed-r ## Run the tests alone
 	$(RUN) -m pytest
+
+.PHONY: rpkg
+rpkg: $(VENV)/.installed-r ## Build and check the R package, where R can be had
+	PYTHON='$(PYTHON)' .ci/check-rpkg .venv-r
 
 .PHONY: format
 format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed
@@ -42,7 +46,7 @@ format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed
 
 .PHONY: clean
 clean: ## Remove the environment, caches and build products
-	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-r build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/.created: .ci/setup-venv
@@ -58,3 +62,7 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	@echo 'Installing ewp and its development tools into $(VENV); the first time this takes a few minutes'
 	$(PIP_INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+# The script makes the file itself, once R can be called: without R it is asked again every time.
+$(VENV)/.installed-r: pyproject.toml .ci/setup-r $(VENV)/.installed-dev
+	.ci/setup-r $(VENV)

@@ -1,8 +1,25 @@
-"""The bridge between Python and R: what R this machine has, and whether Python can reach it.
+"""The bridge between Python and R: the real sparcl beside EWP, in one program.
 
-Importing this package needs neither R nor rpy2; both are looked for when asked.
+`sparcl` and `stats` hold R's functions, `compare_with_sparcl` the comparison, `check` says what is
+installed and what is not. Importing this package needs neither R nor rpy2; R starts with the first
+call that needs it.
 """
 
+from r_bridge import sparcl, stats
+from r_bridge.comparison import SparclComparison, SparclMethod, compare_with_sparcl
 from r_bridge.environment import Environment, check
+from r_bridge.errors import RBridgeError, RWarning
+from r_bridge.installation import install_sparcl
 
-__all__ = ["Environment", "check"]
+__all__ = [
+    "Environment",
+    "RBridgeError",
+    "RWarning",
+    "SparclComparison",
+    "SparclMethod",
+    "check",
+    "compare_with_sparcl",
+    "install_sparcl",
+    "sparcl",
+    "stats",
+]

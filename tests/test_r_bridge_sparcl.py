@@ -1,0 +1,242 @@
+"""The bridge against the real sparcl: its recorded outputs, native sparse k-means, comparisons."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.cluster.hierarchy import is_valid_linkage
+
+import ewp
+import r_bridge
+from ewp.sparse import sparse_path
+from r_bridge import RWarning, SparclMethod, sparcl
+from r_bridge.errors import RCallError
+from tests import recordings
+from tests.r_support import ROOT, require_sparcl
+
+pytestmark = pytest.mark.sparcl
+EXACT = {"rtol": 0.0, "atol": 1e-12}
+
+
+@pytest.fixture(autouse=True)
+def _sparcl():
+    require_sparcl()
+
+
+def draw(n: int, p: int, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Data with clusters that are clear or hardly there, centres among its rows, bounds."""
+    rng = np.random.default_rng([n, p, k, seed])
+    X = rng.normal(size=(n, p))
+    X[:, : max(2, p // 4)] += rng.uniform(0, 4) * (np.arange(n) % k)[:, None]
+    X *= rng.uniform(0.3, 3, size=p)
+    centers = X[rng.choice(n, k, replace=False)]
+    return X, centers, np.sort(rng.uniform(1.3, 1.02 * np.sqrt(p), size=2))
+
+
+def assert_same(fit, recorded):
+    assert fit.bound == recorded["bound"]
+    assert fit.labels.tolist() == recorded["labels"]
+    for name in ("weights", "criterion", "within", "between"):
+        np.testing.assert_allclose(getattr(fit, name), recorded[name], **EXACT, err_msg=name)
+
+
+# -- what sparcl was recorded to return -------------------------------------------------------
+
+
+@pytest.mark.parametrize(("case", "name"), recordings.starts())
+def test_recorded_fits_are_returned(case, name):
+    X, start = recordings.data(case), recordings.start(case, name)
+    for recorded in start["single"]:
+        found = sparcl.kmeans_sparse_cluster(X, centers=start["centers"], wbounds=recorded["bound"])
+        assert_same(found[0].to_native(), recorded)
+    bounds = [recorded["bound"] for recorded in start["path"]]
+    found = sparcl.kmeans_sparse_cluster(X, centers=start["centers"], wbounds=bounds)
+    for fit, recorded in zip(found.to_native(), start["path"], strict=True):
+        assert_same(fit, recorded)
+
+
+@pytest.mark.parametrize(("case", "name"), recordings.gaps(finished=True))
+def test_recorded_gaps_are_returned(case, name):
+    X, start = recordings.data(case), recordings.start(case, name)
+    recorded = start["gap"]
+    found = sparcl.permute(
+        X, centers=start["centers"], wbounds=recorded["bounds"], nperms=5, seed=1
+    ).to_native()
+    for field in ("tots", "permtots", "gaps", "sdgaps", "nnonzerows", "bestw"):
+        np.testing.assert_allclose(getattr(found, field), recorded[field], **EXACT)
+
+
+@pytest.mark.parametrize(("case", "name", "i"), recordings.fits("stopped"))
+def test_where_sparcl_stopped_it_stops_with_a_cure(case, name, i):
+    X, start = recordings.data(case), recordings.start(case, name)
+    bound = start["stopped"][i]["bound"]
+    with pytest.raises(RCallError, match="give a larger bound"):
+        sparcl.kmeans_sparse_cluster(X, centers=start["centers"], wbounds=bound)
+
+
+@pytest.mark.parametrize(("case", "name"), recordings.gaps(finished=False))
+def test_where_the_gap_stopped_it_stops_with_its_message(case, name):
+    X, start = recordings.data(case), recordings.start(case, name)
+    recorded = start["gap"]
+    with pytest.raises(RCallError) as caught:
+        sparcl.permute(X, centers=start["centers"], wbounds=recorded["bounds"], nperms=5, seed=1)
+    assert caught.value.r_message == recorded["error"]
+
+
+# -- the documentation ------------------------------------------------------------------------
+
+
+def test_the_readme_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "r_bridge" / "README.md").read_text()
+    code, printed = re.search(r"```python\n(.*?)```.*?```text\n(.*?)```", text, re.DOTALL).groups()
+    exec(compile(code, "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert [line.rstrip() for line in said.splitlines()] == printed.splitlines()
+    assert (tmp_path / "comparison.png").is_file()
+
+
+# -- native and live --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "k"), [(30, 5, 2), (60, 20, 3), (100, 12, 5), (40, 150, 3), (200, 30, 4)]
+)
+def test_native_and_live_agree_on_fresh_data(n, p, k):
+    for seed in range(20):
+        X, centers, bounds = draw(n, p, k, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RWarning)
+            live = sparcl.kmeans_sparse_cluster(X, centers=centers, wbounds=bounds).to_native()
+        for found, native in zip(live, sparse_path(X, centers, bounds), strict=True):
+            assert recordings.same_partition(found.labels, native.labels)
+            np.testing.assert_allclose(found.weights, native.weights, rtol=0, atol=1e-8)
+            np.testing.assert_allclose(found.criterion, native.criterion, rtol=1e-8)
+
+
+def test_calls_from_eight_threads_are_right():
+    problems = [draw(30, 6, 2, seed) for seed in range(10)]
+    wanted = [sparse_path(X, centers, bounds[:1])[0].weights for X, centers, bounds in problems]
+
+    def distance(i: int) -> float:
+        X, centers, bounds = problems[i % 10]
+        found = sparcl.kmeans_sparse_cluster(X, centers=centers, wbounds=bounds[:1])
+        return float(np.abs(found[0].weights - wanted[i % 10]).max())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert max(pool.map(distance, range(200))) < 1e-8
+
+
+# -- results ----------------------------------------------------------------------------------
+
+
+def named(seed: int = 0) -> pd.DataFrame:
+    X, _, _ = draw(45, 8, 3, seed)
+    return pd.DataFrame(X, index=[f"s{i}" for i in range(45)], columns=list("abcdefgh"))
+
+
+def test_a_path_carries_the_names_of_the_data(capfd):
+    X = named()
+    found = sparcl.kmeans_sparse_cluster(X, 3, wbounds=[1.5, 2.0, 2.5], nstart=3, seed=1)
+    assert len(found) == 3
+    assert found.weights.index.equals(X.columns)
+    assert found.labels.index.equals(X.index)
+    assert found.weights.columns.tolist() == found.bounds.tolist() == [1.5, 2.0, 2.5]
+    for fit in found:
+        assert float((fit.weights**2).sum()) == pytest.approx(1.0)
+        assert fit.between.index.equals(X.columns)
+        centred = ((X - X.mean()) ** 2).sum()
+        pd.testing.assert_series_equal(fit.within + fit.between, centred, check_names=False)
+        assert fit.criterion.iloc[-1] == pytest.approx(fit.weights @ fit.between)
+        assert fit.weighted_wcss == pytest.approx(fit.weights @ fit.within)
+        assert fit.wcss == pytest.approx(fit.within.sum())
+        assert fit.converged == (len(fit.criterion) < 6)
+    table = found.table()
+    assert table["features"].tolist() == [len(fit.selected()) for fit in found]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_seed_repeats_random_starts():
+    X = named()
+    first = sparcl.kmeans_sparse_cluster(X, 3, wbounds=1.8, nstart=2)
+    again = sparcl.kmeans_sparse_cluster(X, 3, wbounds=1.8, nstart=2, seed=first.seed)
+    pd.testing.assert_frame_equal(first.weights, again.weights)
+
+
+def test_the_gap_is_a_table_over_the_bounds():
+    found = sparcl.permute(named(), 3, nperms=4, nvals=3, seed=1)
+    assert found.table.shape == (3, 4)
+    assert found.permuted.shape == (3, 4)
+    assert found.bestw == found.table["gap"].idxmax()
+    gaps = np.log(found.table["criterion"]) - np.log(found.permuted).mean(axis=1)
+    np.testing.assert_allclose(found.table["gap"], gaps, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["average", "complete", "single", "centroid"])
+def test_a_hierarchy_can_be_cut_and_drawn(method):
+    X = named(3)
+    found = sparcl.hierarchical(X, wbound=2.0, method=method)
+    assert found.weights.index.equals(X.columns)
+    assert float((found.weights**2).sum()) == pytest.approx(1.0)
+    assert is_valid_linkage(found.linkage)
+    assert sorted(found.order) == sorted(X.index)
+    assert found.cut(3).nunique() == 3
+    assert found.dissimilarity.index.equals(X.index)
+
+
+def test_a_hierarchy_of_absolute_differences_has_other_weights():
+    X = named()
+    squared = sparcl.hierarchical(X, wbound=2.0)
+    absolute = sparcl.hierarchical(X, wbound=2.0, dissimilarity="absolute.value")
+    assert not np.allclose(squared.weights, absolute.weights)
+    with pytest.raises(RCallError, match="give wbound"):
+        sparcl.hierarchical(X.iloc[:, :4])
+
+
+# -- comparisons ------------------------------------------------------------------------------
+
+
+def test_three_methods_are_compared_from_the_same_centroids():
+    X = named(5)
+    truth = np.arange(45) % 3
+    found = r_bridge.compare_with_sparcl(X, 3, y=truth, wbound=1.8, lam=200.0)
+    assert list(found.table.index) == list(found.weights) == ["sparcl", "native", "EWP"]
+    np.testing.assert_allclose(found.weights.sum(), 1.0)
+    assert found.weights.index.equals(X.columns)
+    assert found.labels.index.equals(X.index)
+    assert found.centers.shape == (3, 8)
+    live, native = found.table.loc["sparcl"], found.table.loc["native"]
+    np.testing.assert_allclose(live, native)
+    assert live["ARI"] == live["overlap"] == 1.0
+    np.testing.assert_allclose(found.weights["sparcl"], found.weights["native"], atol=1e-8)
+    assert found.labels["sparcl"].equals(found.labels["native"])
+    assert "wbound 1.8, lambda 200" in str(found)
+    assert len(found.plot().axes) == 3
+
+
+def test_the_bound_of_a_comparison_is_chosen_by_the_gap():
+    X = named(5)
+    found = r_bridge.compare_with_sparcl(X, 3, lam=200.0, nperms=3, seed=2)
+    assert found.wbound == sparcl.permute(X, 3, nperms=3, seed=2).bestw
+
+
+def test_sparcl_is_a_method_of_the_comparison():
+    X = named(5)
+    options = {"n_trials": 3, "scale": None, "lam": 200.0, "wbound": 1.8, "random_state": 0}
+    found = ewp.compare(X, 3, np.arange(45) % 3, methods=("sparcl", "sparse", "ewp"), **options)
+    scores = found.scores.set_index(["method", "trial"])["nmi"]
+    np.testing.assert_allclose(scores["sparcl"], scores["sparse"])
+    weights = found.weights
+    np.testing.assert_allclose(weights.loc["sparcl"], weights.loc["sparse"], atol=1e-8)
+
+
+def test_the_method_chooses_its_own_bound():
+    X, centers, _ = draw(45, 8, 3, 5)
+    labels, weights = SparclMethod(nperms=3).fit(X, 3, centers, np.random.default_rng(0))
+    assert labels.shape == (45,)
+    assert float((weights**2).sum()) == pytest.approx(1.0)
