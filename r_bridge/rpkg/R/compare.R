@@ -1,0 +1,199 @@
+# EWP beside k-means and sparse k-means, natively in R and from the same centres.
+
+#' Compare with k-means and sparse k-means
+#'
+#' Fits [ewp()], [stats::kmeans()] and, where the package sparcl is installed, its
+#' `KMeansSparseCluster()`, all from the same starting centres and on the same columns: the two others
+#' get them standardised if EWP's were.
+#'
+#' @param x A numeric matrix or a data frame of numeric columns.
+#' @param k Number of clusters, or a matrix of starting centres.
+#' @param truth Known groups of the rows, to compare with; they are not used for fitting.
+#' @param lambda,scale,... Options of [ewp()].
+#' @param wbound Bound on the l1 norm of sparcl's weights. `"auto"` chooses it with
+#'   `KMeansSparseCluster.permute()` and `nperms` permutations.
+#' @param nperms Number of permutations.
+#' @param seed A whole number, or `NULL` to go on from R's generator. Starting centres are drawn as
+#'   in k-means++.
+#' @return A list of class `"ewp_compare"`: `table` (a data frame, one row a method: number
+#'   of rows in the `smallest` cluster, `features` with any weight, `effective_features`, adjusted Rand index
+#'   `ari` and normalised mutual information `nmi` with `truth`, `seconds`), `weights` (one column a
+#'   method, summing to 1), `clusters` (one column a method), `agreement` (adjusted Rand indices
+#'   between the methods), `fits` (the methods' own objects), `centers` and `notes`. It can be printed
+#'   and plotted.
+#' @examplesIf ewp_available()
+#' compared <- ewp_compare(iris[, 1:4], 3, truth = iris$Species, lambda = 20, scale = TRUE,
+#'                         wbound = 1.5, seed = 1)
+#' compared
+#' plot(compared)
+#' @export
+ewp_compare <- function(x, k, truth = NULL, lambda = "auto", scale = "auto", wbound = "auto",
+                        nperms = 10, seed = NULL, ...) {
+  call <- match.call()
+  x <- as_data_matrix(x)
+  if (missing(k)) stop("k is missing: give the number of clusters", call. = FALSE)
+  if (!is.null(truth) && (length(truth) != nrow(x) || anyNA(truth))) {
+    stop("truth must hold one known group for each of the ", nrow(x), " rows", call. = FALSE)
+  }
+  if (!identical(wbound, "auto")) wbound <- as_number(wbound, "wbound", above = 1)
+  nperms <- as_count(nperms, "nperms", least = 2L)
+  # R's stream goes on from here when a seed is given, and is put back afterwards.
+  if (!is.null(seed)) {
+    seed <- as_seed(seed)
+    before <- get0(".Random.seed", globalenv(), inherits = FALSE)
+    on.exit(
+      if (is.null(before)) rm(".Random.seed", envir = globalenv())
+      else assign(".Random.seed", before, globalenv())
+    )
+    set.seed(seed %% .Machine$integer.max)
+  } else {
+    seed <- as_seed(NULL)
+  }
+  if (is.matrix(k) || is.data.frame(k)) {
+    centers <- rows_for(list(weights = stats::setNames(numeric(ncol(x)), colnames(x))), k, "k")
+  } else {
+    centers <- draw_centers(x, as_count(k, "k"))
+  }
+  timed <- list(EWP = timing(ewp(x, centers, lambda, scale = scale, seed = seed, ...)))
+  fit <- timed$EWP$value
+  divisor <- fit$metric$scale
+  columns <- sweep(x, 2L, divisor, "/")
+  start <- sweep(centers, 2L, divisor, "/")
+  notes <- character()
+  timed$`k-means` <- attempt(stats::kmeans(columns, start, iter.max = 100L))
+  if (requireNamespace("sparcl", quietly = TRUE)) {
+    timed$`sparse k-means` <- attempt(fit_sparcl(columns, start, wbound, nperms))
+  } else {
+    notes <- "sparse k-means is left out: the package sparcl is not installed."
+  }
+  failed <- vapply(timed, function(run) is.character(run$value), NA)
+  for (name in names(timed)[failed]) {
+    notes <- c(notes, paste0(name, " failed: ", timed[[name]]$value))
+  }
+  timed <- timed[!failed]
+  clusters <- vapply(timed, function(run) cluster_of(run$value), integer(nrow(x)))
+  clusters <- matrix(clusters, nrow(x), dimnames = list(rownames(x), names(timed)))
+  weights <- vapply(timed, function(run) weights_of(run$value, ncol(x)), numeric(ncol(x)))
+  weights <- matrix(weights, ncol(x), dimnames = list(colnames(x), names(timed)))
+  structure(
+    list(
+      table = comparison_table(timed, clusters, weights, truth),
+      weights = weights, clusters = clusters, agreement = agreement_of(clusters),
+      fits = lapply(timed, `[[`, "value"), centers = centers, notes = notes, call = call
+    ),
+    class = c("ewp_compare", "list")
+  )
+}
+
+# k rows, each drawn with a probability proportional to its squared distance from those before, in
+# units of the columns' standard deviations.
+draw_centers <- function(x, k) {
+  distinct <- nrow(unique(x))
+  if (k > distinct) {
+    stop("k = ", k, " exceeds the ", distinct, " distinct rows of x", call. = FALSE)
+  }
+  sd <- apply(x, 2L, stats::sd)
+  z <- t(x) / ifelse(is.finite(sd) & sd > 0, sd, 1)
+  chosen <- sample.int(nrow(x), 1L)
+  nearest <- colSums((z - z[, chosen])^2)
+  while (length(chosen) < k) {
+    row <- sample.int(nrow(x), 1L, prob = nearest)
+    chosen <- c(chosen, row)
+    nearest <- pmin(nearest, colSums((z - z[, row])^2))
+  }
+  centers <- x[chosen, , drop = FALSE]
+  rownames(centers) <- NULL
+  centers
+}
+
+timing <- function(expr) {
+  start <- proc.time()[["elapsed"]]
+  value <- force(expr)
+  list(value = value, seconds = proc.time()[["elapsed"]] - start)
+}
+
+# A fit that fails, as one from unlucky centres may, is reported and does not end the comparison.
+attempt <- function(expr) {
+  tryCatch(timing(expr), error = function(e) list(value = conditionMessage(e), seconds = NA))
+}
+
+fit_sparcl <- function(x, centers, wbound, nperms) {
+  quietly <- function(expr) {
+    utils::capture.output(value <- suppressWarnings(expr))
+    value
+  }
+  if (identical(wbound, "auto")) {
+    wbound <- quietly(
+      sparcl::KMeansSparseCluster.permute(x, K = nrow(centers), nperms = nperms, silent = TRUE)
+    )$bestw
+  }
+  quietly(sparcl::KMeansSparseCluster(x, wbounds = wbound, centers = centers, silent = TRUE))[[1L]]
+}
+
+cluster_of <- function(fit) as.integer(if (is.null(fit$Cs)) fit$cluster else fit$Cs)
+
+weights_of <- function(fit, p) {
+  weights <- if (inherits(fit, "ewp")) fit$weights else if (is.null(fit$ws)) rep(1, p) else fit$ws
+  unname(weights / sum(weights))
+}
+
+comparison_table <- function(timed, clusters, weights, truth) {
+  table <- data.frame(
+    method = names(timed),
+    smallest = apply(clusters, 2L, function(labels) min(table(labels))),
+    # What is left of a weight after rounding is none: sparcl leaves 1e-11.
+    features = colSums(weights > 1e-8),
+    effective_features = apply(weights, 2L, effective),
+    row.names = NULL
+  )
+  if (!is.null(truth)) {
+    table$ari <- apply(clusters, 2L, adjusted_rand, truth)
+    table$nmi <- apply(clusters, 2L, normalised_information, truth)
+  }
+  table$seconds <- vapply(timed, `[[`, 0, "seconds")
+  row.names(table) <- NULL
+  table
+}
+
+agreement_of <- function(clusters) {
+  names <- colnames(clusters)
+  pairs <- Vectorize(function(i, j) adjusted_rand(clusters[, i], clusters[, j]))
+  structure(outer(seq_along(names), seq_along(names), pairs), dimnames = list(names, names))
+}
+
+#' @export
+print.ewp_compare <- function(x, digits = 3L, top = 10L, ...) {
+  cat("Comparison from the same starting centers, ", nrow(x$clusters), " observations, ",
+      nrow(x$weights), " features, ", nrow(x$centers), " clusters\n\n", sep = "")
+  print(rounded(x$table, digits), row.names = FALSE)
+  heavy <- utils::head(order(-x$weights[, "EWP"]), top)
+  cat("\nWeights, summing to 1", if (length(heavy) < nrow(x$weights)) ", EWP's heaviest", ":\n", sep = "")
+  print(round(x$weights[heavy, , drop = FALSE], digits))
+  cat("\nAgreement of the partitions (adjusted Rand index):\n")
+  print(round(x$agreement, digits))
+  if (length(x$notes)) cat("\n", paste0(strwrap(x$notes, exdent = 2L), "\n"), sep = "")
+  invisible(x)
+}
+
+#' Plot a comparison
+#'
+#' The weights of the columns, side by side, heaviest first by the method that gives them most.
+#'
+#' @param x What [ewp_compare()] returned.
+#' @param top Number of columns to draw.
+#' @param main,xlab Title and label of the axis.
+#' @param ... Further arguments of [graphics::barplot()].
+#' @return `x`, invisibly.
+#' @export
+plot.ewp_compare <- function(x, top = 15L, main = NULL, xlab = "weight", ...) {
+  order <- rev(utils::head(order(-apply(x$weights, 1L, max)), as_count(top, "top")))
+  shown <- t(x$weights[order, rev(colnames(x$weights)), drop = FALSE])
+  labels <- shorten(colnames(shown))
+  local_par(mai = bar_margins(labels, c(4.1, if (is.null(main)) 1.1 else 4.1, 1.6)))
+  colours <- PALETTE[c(EWP = 1L, `k-means` = 2L, `sparse k-means` = 3L)[rownames(shown)]]
+  graphics::barplot(shown, beside = TRUE, horiz = TRUE, names.arg = labels, las = 1, col = colours, border = NA,
+                    xlab = xlab, main = main, space = c(0, 0.6), ...)
+  graphics::legend("bottomright", legend = rev(rownames(shown)), fill = rev(colours), border = NA, bty = "n",
+                   inset = 0.02)
+  invisible(x)
+}

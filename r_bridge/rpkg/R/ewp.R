@@ -1,0 +1,248 @@
+# Fitting: the generic, its methods, and the plain R object made of what Python returns.
+
+#' Entropy weighted power k-means
+#'
+#' Clusters the rows of `x` into `k` groups and learns, at the same time, a weight for every column.
+#' Used like [stats::kmeans()], and what it returns can be used like the result of `kmeans()`.
+#'
+#' The method minimises
+#' \deqn{\sum_i M_s(d_{i1}, \dots, d_{ik}) + \lambda \sum_l w_l \log(w_l / \pi_l), \qquad
+#'   d_{ij} = \sum_l w_l (x_{il} - \theta_{jl})^2}{sum_i M_s(d_i1, ..., d_ik) + lambda sum_l w_l
+#'   log(w_l / pi_l) with d_ij = sum_l w_l (x_il - theta_jl)^2}
+#' over centres \eqn{\theta}{theta} and weights w that sum to 1, where the power mean
+#' \eqn{M_s}{M_s} approaches the minimum as s falls from `s0` to minus infinity: k-means with learned
+#' weights, reached through smoother problems with fewer local optima. Clusters are numbered by
+#' their size, the largest first, so that equal partitions have equal numbers.
+#'
+#' @section Sums of squares:
+#' `totss`, `withinss`, `tot.withinss` and `betweenss` are computed in the learned metric, with
+#' every column's squared differences multiplied by its weight (and, if `scaling` is `"standard"`,
+#' divided by its variance). As the weights sum to 1 they are of the size of *one* column's sum of
+#' squares and not comparable with those of `kmeans()`; their ratio `betweenss / totss` is.
+#'
+#' @section Reproducibility:
+#' With `seed = NULL` the seed is drawn from R's random number generator, so that `set.seed()`
+#' governs `ewp()` as it does `kmeans()`. The seed that was used is in the result. The same data,
+#' options and seed give the same result here and from the Python package, for any `n_jobs`.
+#'
+#' @param x A numeric matrix, a data frame of numeric columns, or a numeric vector.
+#' @param formula A formula without a response, such as `~ a + log(b)` or `~ . - name`.
+#' @param data A data frame in which the formula is evaluated.
+#' @param k Number of clusters, or a matrix with one starting centre a row.
+#' @param lambda Entropy penalty, in the units of a sum over rows: it must grow like the number of
+#'   rows for fits to different numbers of rows to estimate the same thing. Small values concentrate
+#'   the weight on few columns, large ones spread it equally. `"auto"` chooses it by what the
+#'   partition is worth to held-out rows, see [ewp_select_lambda()]; that costs some tens of fits.
+#' @param s0 First exponent, negative. `"auto"` takes -1, or the critical exponent below which
+#'   centres that coincide can separate if that is smaller; `-Inf` starts at the limit problem.
+#' @param eta Factor above 1 by which the exponent moves every step.
+#' @param nstart Number of random starts; the one with the lowest objective is kept.
+#' @param scale `"standard"` or `TRUE` divides every column by its standard deviation, `"none"` or
+#'   `FALSE` leaves it. `"auto"` is chosen together with `lambda`; with a number for `lambda` it
+#'   means `"none"`. Centres are always in the units of the data.
+#' @param seed A whole number, or `NULL` to draw one from R's generator.
+#' @param ... Further options, for `ewp.formula` also the ones above:
+#'   \describe{
+#'     \item{`dispersion`}{`"within"` rewards columns with a small dispersion within clusters, as
+#'       the paper does, `"between"` a large dispersion between clusters; they agree on standardised
+#'       columns. `"auto"` (the default) is chosen with `lambda`, and is `"within"` if that is
+#'       given.}
+#'     \item{`init`}{`"k-means++"` (the default), `"random"` rows, or a matrix of `k` centres.}
+#'     \item{`prior`}{What is known about the columns beforehand, one number for each (matched by
+#'       name if named); weights are proportional to it. 0 excludes a column.}
+#'     \item{`polish`}{Whether to search for a better partition in the learned metric at the end
+#'       (default `TRUE`). `FALSE` with `s0 = -1` is the published algorithm.}
+#'     \item{`iter.max`, `tol`}{Largest number of steps (500) and the step at which to stop (1e-8).}
+#'     \item{`sample_weight`}{One number for each row; a row of weight 2 counts twice.}
+#'     \item{`n_jobs`}{Number of threads, or of processes in a selection; -1 for all.}
+#'     \item{`progress`}{Whether to show a progress bar.}
+#'   }
+#'
+#' @return A list of class `"ewp"`. It holds plain R data only. Its components are those of
+#' [stats::kmeans()]:
+#' \item{cluster}{Cluster of every row, whole numbers from 1, with the names of the rows.}
+#' \item{centers}{Matrix of centres in the units of the data.}
+#' \item{totss, withinss, tot.withinss, betweenss}{Sums of squares in the learned metric.}
+#' \item{size}{Number of rows in each cluster.}
+#' \item{iter}{Number of steps.}
+#' \item{ifault}{0, or 2 if the steps ended before a fixed point was reached.}
+#' and those of this method:
+#' \item{weights}{Weights of the columns, named, summing to 1.}
+#' \item{lambda, s0, eta}{Penalty, first exponent and factor that were used.}
+#' \item{objective}{The objective in the limit.}
+#' \item{trace}{A data frame with one row a step: phase, exponent, objective and size of the step.}
+#' \item{converged}{Whether a fixed point was reached.}
+#' \item{scaling, dispersion}{Scaling and form of the weights that were used.}
+#' \item{effective_features}{Exponential of the weights' entropy: the number of columns if all
+#'   weights are equal, 1 if one column has it all.}
+#' \item{critical_exponent}{See `s0`.}
+#' \item{seed, options}{The seed and the other options.}
+#' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
+#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`).}
+#' \item{selection}{How `lambda = "auto"` was settled, if it was.}
+#' \item{sample_weight, terms}{Weights of the rows and terms of the formula, where given.}
+#' \item{call}{The call.}
+#'
+#' @seealso [predict.ewp()], [plot.ewp()], [summary.ewp()], [ewp_select_lambda()], [ewp_select_k()],
+#'   [ewp_bootstrap()], [ewp_compare()]
+#' @references
+#' Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means clustering.
+#' *Proceedings of the 23rd International Conference on Artificial Intelligence and Statistics*,
+#' PMLR 108, 691--701.
+#' @examplesIf ewp_available()
+#' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
+#' fit$weights
+#' table(fit$cluster, iris$Species)
+#'
+#' # the same with a formula
+#' again <- ewp(~ . - Species, data = iris, k = 3, lambda = 20, scale = TRUE, seed = 1)
+#' identical(again$cluster, fit$cluster)
+#' @export
+ewp <- function(x, ...) {
+  UseMethod("ewp")
+}
+
+#' @rdname ewp
+#' @export
+ewp.default <- function(x, k, lambda = "auto", s0 = "auto", eta = 1.05, nstart = 1, scale = "auto",
+                        seed = NULL, ...) {
+  call <- match.call()
+  call[[1L]] <- quote(ewp)
+  fit_ewp(as_data_matrix(x), k, lambda, s0 = s0, eta = eta, nstart = nstart, scale = scale,
+          seed = seed, ..., call = call)
+}
+
+#' @rdname ewp
+#' @export
+ewp.formula <- function(formula, data = NULL, k, ...) {
+  call <- match.call()
+  call[[1L]] <- quote(ewp)
+  if (length(formula) != 2L) {
+    stop("the formula has a response; clustering has none: write ~ a + b", call. = FALSE)
+  }
+  if (!is.null(data) && !is.data.frame(data)) {
+    if (is.matrix(data)) data <- as.data.frame(data)
+    else if (!is.list(data) && !is.environment(data)) {
+      stop("data must be a data frame", call. = FALSE)
+    }
+  }
+  terms <- stats::terms(formula, data = data)
+  found <- formula_data(terms, data)
+  fit_ewp(found$x, k, ..., call = call, terms = found$terms)
+}
+
+fit_ewp <- function(x, k, lambda = "auto", seed = NULL, ..., call, terms = NULL) {
+  if (missing(k)) stop("k is missing: give the number of clusters", call. = FALSE)
+  if (is.matrix(k) || is.data.frame(k)) {
+    if ("init" %in% names(list(...))) {
+      stop("k is a matrix of starting centers already; leave init out", call. = FALSE)
+    }
+    return(fit_ewp(x, nrow(k), lambda, seed, ..., init = k, call = call, terms = terms))
+  }
+  k <- as_count(k, "k")
+  lambda <- as_penalty(lambda)
+  options <- python_options(x, k, seed = seed, ...)
+  as_ewp(run_python("fit", x, k, lambda, options = options), x, options$random_state, call, terms)
+}
+
+# Call one of the module's functions with data and options; Python is touched here first.
+run_python <- function(name, x, ..., options) {
+  f <- python()[[name]]
+  options$random_state <- python_integer(options$random_state)
+  do.call(call_python, c(list(f, to_array(x), ...), options))
+}
+
+# The object a user gets, from Python's EWPResults and the names of the data.
+as_ewp <- function(results, x, seed, call, terms = NULL) {
+  columns <- colnames(x)
+  weights <- from_vector(results$weights, columns)
+  k <- from_python(results$n_clusters)
+  clusters <- from_frame(results$clusters)
+  options <- from_python(results$options)
+  trace <- from_frame(results$objective_trace)
+  trace$iteration <- as.integer(trace$iteration)
+  totss <- from_python(results$totss)
+  converged <- from_python(results$converged)
+  fit <- list(
+    cluster = from_labels(results$labels, rownames(x)),
+    centers = from_matrix(results$centroids, as.character(seq_len(k)), columns),
+    totss = totss,
+    withinss = clusters$withinss,
+    tot.withinss = sum(clusters$withinss),
+    betweenss = totss - sum(clusters$withinss),
+    size = as.integer(clusters$size),
+    iter = as.integer(from_python(results$n_iter)),
+    ifault = if (converged) 0L else 2L,
+    weights = weights,
+    lambda = from_python(results$lam),
+    s0 = from_python(results$s0),
+    eta = from_python(results$eta),
+    objective = from_python(results$objective),
+    trace = trace,
+    converged = converged,
+    scaling = from_python(results$scaling),
+    dispersion = from_python(results$dispersion),
+    effective_features = effective(weights),
+    critical_exponent = from_python(results$critical_exponent),
+    seed = seed,
+    options = list(
+      init = options$init, nstart = options$n_init, polish = options$polish,
+      iter.max = options$max_iter, tol = options$tol
+    ),
+    metric = list(
+      center = from_vector(results$center, columns),
+      scale = from_vector(results$scale, columns),
+      sd = from_vector(results$spread, columns),
+      prior = from_vector(results$prior, columns),
+      mass = as.double(clusters$mass)
+    )
+  )
+  if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
+  given <- from_python(results$sample_weight)
+  if (!is.null(given)) fit$sample_weight <- as.double(given)
+  fit$terms <- terms
+  fit$call <- call
+  structure(fit, class = c("ewp", "list"))
+}
+
+# The record of a selection, with the decision in words.
+from_selection <- function(record) {
+  renamed <- function(entry) {
+    if (!is.null(entry)) names(entry)[names(entry) == "lam"] <- "lambda"
+    entry
+  }
+  record$chosen <- renamed(record$chosen)
+  record$runner_up <- renamed(record$runner_up)
+  record$reason <- selection_reason(record)
+  record
+}
+
+selection_reason <- function(record) {
+  named <- function(entry) {
+    sprintf("lambda = %.4g on %s", entry$lambda, family_name(entry$scaling, entry$dispersion))
+  }
+  chosen <- record$chosen
+  if (!is.finite(chosen$score)) {
+    return(paste(named(chosen), "is the middle of the grid: there are too few rows to choose."))
+  }
+  text <- sprintf(
+    "%s chosen by the %s criterion: %.4g %s (se %.2g), %s (%.4g) of %d candidates.", named(chosen),
+    record$criterion, chosen$score, record$unit, chosen$se, record$rule, record$best_score,
+    as.integer(record$candidates)
+  )
+  if (!is.null(record$runner_up)) {
+    text <- sprintf("%s Runner-up: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
+  }
+  if (!record$complete) text <- paste(text, "The selection was interrupted: finished replicates only.")
+  text
+}
+
+family_name <- function(scaling, dispersion) {
+  ifelse(scaling == "standard", "standardised features",
+         paste0("raw features, ", dispersion, " form"))
+}
+
+effective <- function(weights) {
+  w <- weights[weights > 0]
+  exp(-sum(w * log(w)))
+}

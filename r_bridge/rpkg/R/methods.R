@@ -1,0 +1,218 @@
+# What can be asked of a fit without Python: printing, summary, weights, fitted values, predictions.
+
+#' @export
+print.ewp <- function(x, top = 10L, ...) {
+  cat("EWP clustering with ", length(x$size), " clusters of sizes ",
+      paste(x$size, collapse = ", "), "\n", sep = "")
+  cat("\nCluster means:\n")
+  print(x$centers, ...)
+  p <- length(x$weights)
+  if (p > top) {
+    cat("\nThe ", top, " heaviest of ", p, " feature weights:\n", sep = "")
+    print(utils::head(sort(x$weights, decreasing = TRUE), top), ...)
+  } else {
+    cat("\nFeature weights:\n")
+    print(x$weights, ...)
+  }
+  cat("\nClustering vector:\n")
+  print(x$cluster, ...)
+  cat("\nWithin cluster sum of squares by cluster (weighted):\n")
+  print(x$withinss, ...)
+  cat(sprintf(" (between_SS / total_SS = %5.1f %%)\n", 100 * explained_share(x)))
+  if (!x$converged) cat("\nNot converged after ", x$iter, " steps: raise iter.max.\n", sep = "")
+  cat("\nAvailable components:\n\n")
+  print(names(x))
+  invisible(x)
+}
+
+explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
+
+#' Summary of a fit
+#'
+#' @param object A fit made by [ewp()].
+#' @param top Number of columns to list, heaviest first.
+#' @param x What `summary()` returned.
+#' @param digits Number of significant digits.
+#' @param ... Ignored.
+#'
+#' @return A list of class `"summary.ewp"` with the data frames `clusters` (size, share of the rows,
+#'   sum of squares in the weighted metric) and `features` (weight, share of the column's variance
+#'   that lies between the clusters, centres), the figures above them, and `notes` in words.
+#' @examplesIf ewp_available()
+#' summary(ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1))
+#' @export
+summary.ewp <- function(object, top = 10L, ...) {
+  top <- as_count(top, "top")
+  order <- order(-object$weights)
+  shown <- utils::head(order, top)
+  centers <- t(object$centers[, shown, drop = FALSE])
+  colnames(centers) <- paste("center", colnames(centers))
+  features <- data.frame(
+    weight = object$weights[shown],
+    explained = feature_shares(object)[shown],
+    centers,
+    row.names = make.unique(names(object$weights))[shown],
+    check.names = FALSE
+  )
+  clusters <- data.frame(
+    size = object$size,
+    share = object$metric$mass / sum(object$metric$mass),
+    withinss = object$withinss,
+    row.names = rownames(object$centers)
+  )
+  structure(
+    list(
+      call = object$call, n = length(object$cluster), p = length(object$weights),
+      k = length(object$size), lambda = object$lambda, s0 = object$s0,
+      critical_exponent = object$critical_exponent, scaling = object$scaling,
+      dispersion = object$dispersion, objective = object$objective, totss = object$totss,
+      betweenss = object$betweenss, effective_features = object$effective_features,
+      iter = object$iter, phases = phase_counts(object$trace), converged = object$converged,
+      clusters = clusters, features = features, notes = fit_notes(object, order, top)
+    ),
+    class = "summary.ewp"
+  )
+}
+
+# Share of each column's variance that lies between the clusters.
+feature_shares <- function(object) {
+  metric <- object$metric
+  deviations <- sweep(object$centers, 2L, metric$center)
+  between <- colSums(metric$mass * deviations^2) / sum(metric$mass)
+  ifelse(metric$sd > 0, pmin(between / metric$sd^2, 1), 0)
+}
+
+# The last row of the trace is where the last step ended; no step starts from it.
+phase_counts <- function(trace) {
+  phases <- factor(utils::head(trace$phase, -1L), c("anneal", "finish", "polish"))
+  c(table(phases))
+}
+
+fit_notes <- function(object, order, top) {
+  w <- object$weights[order]
+  p <- length(w)
+  notes <- character()
+  if (!object$converged) {
+    notes <- c(notes, paste("NOT CONVERGED: the estimates are not yet a fixed point;",
+                            "raise iter.max or tol."))
+  }
+  if (p > 1L) {
+    holding <- sum(cumsum(w) < 0.99) + 1L
+    notes <- c(notes, paste0(min(holding, p), " of ", p, " features ",
+                             if (holding == 1L) "holds" else "hold", " 99 % of the weight."))
+  }
+  if (p > top) {
+    notes <- c(notes, sprintf("%d features are not listed; together they have %.2g %% of the weight.",
+                              p - top, 100 * sum(w[-seq_len(top)])))
+  }
+  excluded <- names(object$weights)[object$metric$prior == 0]
+  if (length(excluded)) {
+    notes <- c(notes, paste0("Excluded, constant or given prior 0: ", listing(excluded), "."))
+  }
+  if (object$scaling == "standard") {
+    notes <- c(notes, paste("Weights relate to standardised features;",
+                            "centers are in the units of the data."))
+  }
+  if (!is.null(object$selection)) notes <- c(notes, object$selection$reason)
+  c(notes, "Sums of squares are in the weighted metric. explained: share of the feature's variance between clusters.")
+}
+
+#' @rdname summary.ewp
+#' @export
+print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  cat("Entropy weighted power k-means\n\nCall:\n")
+  print(x$call)
+  cat("\n", x$n, " observations, ", x$p, " features, ", x$k, " clusters\n", sep = "")
+  number <- function(value) format(value, digits = digits)
+  facts <- c(
+    "penalty lambda" = sprintf("%s (%s a row)", number(x$lambda), number(x$lambda / x$n)),
+    "scaling, form" = paste0(x$scaling, ", ", x$dispersion),
+    "objective" = number(x$objective),
+    "between / total SS" = sprintf("%.1f %%", 100 * explained_share(x)),
+    "effective features" = number(x$effective_features),
+    "exponent" = sprintf("from %s (critical: %s)", number(x$s0), number(x$critical_exponent)),
+    "steps" = sprintf("%d (%s)%s", x$iter,
+                      paste(x$phases, names(x$phases), collapse = ", "),
+                      if (x$converged) ", converged" else ", NOT converged")
+  )
+  cat(paste0("  ", format(paste0(names(facts), ":")), "  ", facts, "\n"), sep = "")
+  cat("\nClusters:\n")
+  clusters <- x$clusters
+  clusters$share <- sprintf("%.1f %%", 100 * clusters$share)
+  print(clusters, digits = digits)
+  cat("\nFeatures, heaviest first:\n")
+  features <- x$features
+  features$weight <- format(round(features$weight, 4L), nsmall = 4L)
+  features$explained <- sprintf("%.1f %%", 100 * features$explained)
+  print(features, digits = digits)
+  cat("\n", paste0(strwrap(x$notes, exdent = 2L), "\n"), sep = "")
+  invisible(x)
+}
+
+#' Weights and fitted values of a fit
+#'
+#' @param object A fit made by [ewp()].
+#' @param method `"centers"` for the centre of every row's cluster, `"classes"` for its number, as in
+#'   [stats::fitted()] for [stats::kmeans()].
+#' @param ... Ignored.
+#' @return `coef()` returns the named weights of the columns, `fitted()` a matrix of centres or a
+#'   vector of cluster numbers.
+#' @examplesIf ewp_available()
+#' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
+#' coef(fit)
+#' colSums((iris[, 1:4] - fitted(fit))^2)
+#' @export
+coef.ewp <- function(object, ...) object$weights
+
+#' @rdname coef.ewp
+#' @export
+fitted.ewp <- function(object, method = c("centers", "classes"), ...) {
+  method <- match.arg(method)
+  if (method == "centers") object$centers[object$cluster, , drop = FALSE] else object$cluster
+}
+
+#' Assign new rows to the clusters of a fit
+#'
+#' The nearest centre in the learned metric. This needs no Python: a fit that was saved with
+#' [saveRDS()] predicts wherever it is read.
+#'
+#' @param object A fit made by [ewp()].
+#' @param newdata A matrix or data frame with the columns of the fit; they are found by name where
+#'   there are names, other columns are ignored. Without it, the clusters of the fitted rows.
+#' @param type `"cluster"` for the number of the nearest cluster, `"distance"` for the weighted
+#'   distances (not squared) to all centres.
+#' @param ... Ignored.
+#' @return A vector of whole numbers, or a matrix with one column a cluster, with the names of the
+#'   rows.
+#' @examplesIf ewp_available()
+#' odd <- seq(1, 150, by = 2)
+#' fit <- ewp(iris[odd, 1:4], 3, lambda = 10, scale = TRUE, seed = 1)
+#' table(predict(fit, iris[-odd, ]), iris$Species[-odd])
+#' @export
+predict.ewp <- function(object, newdata, type = c("cluster", "distance"), ...) {
+  type <- match.arg(type)
+  if (missing(newdata) || is.null(newdata)) {
+    if (type == "distance") stop("newdata is missing: a fit does not hold its data", call. = FALSE)
+    return(object$cluster)
+  }
+  x <- rows_for(object, newdata)
+  squared <- squared_distances(object, x)
+  if (type == "distance") {
+    return(structure(sqrt(squared), dimnames = list(rownames(x), rownames(object$centers))))
+  }
+  stats::setNames(max.col(-squared, ties.method = "first"), rownames(x))
+}
+
+# Weighted squared distances of rows to all centres, by products of centred matrices.
+squared_distances <- function(object, x) {
+  metric <- object$metric
+  inside <- function(rows) sweep(sweep(rows, 2L, metric$center), 2L, metric$scale, "/")
+  used <- object$weights > 0
+  root <- rep(sqrt(object$weights[used]), each = nrow(x))
+  rows <- inside(x)[, used, drop = FALSE] * root
+  centers <- inside(object$centers)[, used, drop = FALSE]
+  centers <- sweep(centers, 2L, sqrt(object$weights[used]), "*")
+  squared <- outer(rowSums(rows^2), rowSums(centers^2), "+") - 2 * tcrossprod(rows, centers)
+  dimnames(squared) <- NULL
+  pmax(squared, 0)
+}

@@ -1,0 +1,4 @@
+library(testthat)
+library(ewp)
+
+test_check("ewp")

@@ -1,0 +1,197 @@
+test_that("a fit has the components of kmeans and its own, all plain R data", {
+  fit <- iris_fit()
+  expect_s3_class(fit, c("ewp", "list"), exact = TRUE)
+  expect_true(all(names(kmeans(numbers, 3)) %in% names(fit)))
+  expect_identical(names(fit)[1:9], names(kmeans(numbers, 3)))
+  wanted <- c("weights", "lambda", "s0", "objective", "trace", "call")
+  expect_true(all(wanted %in% names(fit)))
+  expect_type(fit$cluster, "integer")
+  expect_setequal(fit$cluster, 1:3)
+  expect_identical(dimnames(fit$centers), list(c("1", "2", "3"), names(numbers)))
+  expect_named(fit$weights, names(numbers))
+  expect_equal(sum(fit$weights), 1, tolerance = 1e-12)
+  expect_identical(fit$size, as.integer(table(fit$cluster)))
+  expect_identical(order(-fit$size), 1:3)
+  expect_equal(fit$tot.withinss, sum(fit$withinss))
+  expect_equal(fit$totss, fit$tot.withinss + fit$betweenss)
+  expect_s3_class(fit$trace, "data.frame")
+  expect_identical(fit$call[[1]], quote(ewp))
+  holds_python <- function(value) {
+    if (is.list(value)) any(vapply(value, holds_python, NA)) else is.environment(value)
+  }
+  expect_false(holds_python(unclass(fit)))
+})
+
+test_that("sums of squares are those of the weighted metric", {
+  fit <- iris_fit()
+  z <- sweep(as.matrix(numbers), 2, fit$metric$scale, "/")
+  theta <- sweep(fit$centers, 2, fit$metric$scale, "/")
+  squares <- drop(((z - theta[fit$cluster, ])^2) %*% fit$weights)
+  expect_equal(fit$withinss, as.vector(tapply(squares, fit$cluster, sum)), tolerance = 1e-10)
+  expect_equal(fit$totss, sum(t((t(z) - colMeans(z))^2) %*% fit$weights), tolerance = 1e-10)
+  entropy <- sum(fit$weights * log(fit$weights))
+  expect_equal(fit$objective, fit$tot.withinss + fit$lambda * entropy, tolerance = 1e-10)
+})
+
+test_that("the same data, seed and options give the same fit as Python", {
+  skip_without_python()
+  cases <- list(
+    list(x = as.matrix(numbers), k = 3, lambda = 20, seed = 1,
+         r = list(scale = TRUE), python = "scale='standard'"),
+    list(x = groups(), k = 3, lambda = 5, seed = 11,
+         r = list(nstart = 3, s0 = -2, eta = 1.1, polish = FALSE),
+         python = "n_init=3, s0=-2.0, eta=1.1, polish=False"),
+    list(x = groups(300, 12, 4), k = 4, lambda = 60, seed = 2^33,
+         r = list(dispersion = "between", sample_weight = rep(1:3, 100), prior = 12:1, tol = 1e-6),
+         python = "dispersion='between', sample_weight=np.tile([1.0, 2, 3], 100), prior=np.arange(12, 0, -1.0), tol=1e-6")
+  )
+  for (case in cases) {
+    fit <- do.call(ewp, c(list(case$x, case$k, case$lambda, seed = case$seed), case$r))
+    python <- in_python(x = case$x, sprintf(c(
+      "r = ewp.fit(X, %1$d, %2$.17g, random_state=%3$.0f, %4$s)",
+      "show('weights', r.weights); show('centers', r.centroids); show('cluster', r.labels)",
+      "show('totss', r.totss); show('withinss', r.clusters['withinss']); show('objective', r.objective)",
+      "show('trace', r.objective_trace['f_s'])"
+    ), case$k, case$lambda, case$seed, case$python))
+    expect_lt(max(abs(fit$weights - python$weights)), 1e-12)
+    expect_lt(max(abs(as.vector(t(fit$centers)) - python$centers)), 1e-12)
+    expect_equal(unname(fit$cluster), python$cluster + 1)
+    expect_equal(fit$totss, python$totss, tolerance = 1e-12)
+    expect_equal(fit$withinss, python$withinss, tolerance = 1e-12)
+    expect_equal(fit$objective, python$objective, tolerance = 1e-12)
+    expect_equal(fit$trace$f_s, python$trace, tolerance = 1e-12)
+  }
+})
+
+test_that("defaults are those of the Python package", {
+  skip_without_python()
+  inspect <- reticulate::import("inspect", convert = FALSE)
+  parameters <- inspect$signature(python()$EWP)$parameters
+  default <- function(name) from_python(reticulate::py_get_item(parameters, name)$default)
+  r <- c(as.list(formals(ewp.default)), as.list(formals(python_options)))
+  expect_equal(r$s0, default("s0"))
+  expect_equal(r$eta, default("eta"))
+  expect_equal(r$lambda, default("lam"))
+  expect_equal(r$nstart, default("n_init"))
+  expect_equal(r$scale, default("scale"))
+  expect_equal(r$dispersion, default("dispersion"))
+  expect_equal(r$init, default("init"))
+  expect_equal(r$polish, default("polish"))
+  expect_equal(r$iter.max, default("max_iter"))
+  expect_equal(r$tol, default("tol"))
+})
+
+test_that("matrix, data frame, tibble and formula give the same fit", {
+  fit <- iris_fit()
+  same <- function(other) {
+    expect_identical(other$weights, fit$weights)
+    expect_identical(other$cluster, fit$cluster)
+    expect_identical(other$centers, fit$centers)
+  }
+  same(ewp(as.matrix(numbers), 3, lambda = 20, scale = TRUE, seed = 1))
+  same(ewp(~ . - Species, data = iris, k = 3, lambda = 20, scale = TRUE, seed = 1))
+  same(ewp(~ Sepal.Length + Sepal.Width + Petal.Length + Petal.Width, iris, 3, lambda = 20,
+           scale = TRUE, seed = 1))
+  if (requireNamespace("tibble", quietly = TRUE)) {
+    same(ewp(tibble::as_tibble(numbers), 3, lambda = 20, scale = TRUE, seed = 1))
+  }
+})
+
+test_that("a formula may transform columns and names what it cannot use", {
+  skip_without_python()
+  fit <- ewp(~ log(Sepal.Length) + Petal.Width, data = iris, k = 2, lambda = 5, seed = 1)
+  expect_named(fit$weights, c("log(Sepal.Length)", "Petal.Width"))
+  expect_identical(predict(fit, iris), fit$cluster)
+  expect_error(ewp(Species ~ Petal.Width, data = iris, k = 2), "response")
+  expect_error(ewp(~ Petal.Width + Species, data = iris, k = 2), "Species (factor)", fixed = TRUE)
+  expect_error(ewp(~ 1, data = iris, k = 2), "no columns")
+  expect_error(ewp(~ Petal.Width, data = "iris", k = 2), "data frame")
+  expect_error(ewp(~ nonsense, data = iris, k = 2), "nonsense")
+  broken <- iris
+  broken[1, 1] <- NA
+  expect_error(ewp(~ Sepal.Length, data = broken, k = 2), "Sepal.Length (1 row)", fixed = TRUE)
+})
+
+test_that("names of rows and columns are kept", {
+  skip_without_python()
+  x <- groups()
+  fit <- ewp(x, 3, lambda = 5, seed = 1)
+  expect_named(fit$cluster, rownames(x))
+  expect_named(fit$weights, colnames(x))
+  odd <- data.frame(`a b` = x[, 1], `if` = x[, 2], check.names = FALSE)
+  expect_named(ewp(odd, 2, lambda = 5, seed = 1)$weights, c("a b", "if"))
+})
+
+test_that("set.seed governs a fit without a seed, as it does kmeans", {
+  skip_without_python()
+  x <- groups()
+  set.seed(5)
+  first <- ewp(x, 3, lambda = 5)
+  set.seed(5)
+  second <- ewp(x, 3, lambda = 5)
+  expect_identical(first, second)
+  expect_identical(ewp(x, 3, lambda = 5, seed = first$seed)$weights, first$weights)
+})
+
+test_that("k may be a matrix of starting centers", {
+  skip_without_python()
+  x <- groups()
+  start <- x[1:3, ]
+  fit <- ewp(x, start, lambda = 5, seed = 1)
+  expect_identical(fit$options$init, "array")
+  expect_identical(ewp(x, start[, ncol(x):1], lambda = 5, seed = 1)$weights, fit$weights)
+  expect_identical(ewp(x, 3, lambda = 5, seed = 1, init = start)$weights, fit$weights)
+  expect_error(ewp(x, start, lambda = 5, init = start), "leave init out")
+  expect_error(ewp(x, start[, 1:2], lambda = 5), "init has 3 rows and 2 columns")
+})
+
+test_that("the penalty is chosen when it is left open, and the fit says how", {
+  skip_without_python()
+  fit <- ewp(groups(60, 4), 3, seed = 1)
+  expect_gt(sum(fit$weights[1:2]), 0.9)
+  expect_match(fit$selection$reason, "lambda = ")
+  expect_equal(fit$selection$chosen$lambda, fit$lambda)
+  expect_output(print(summary(fit)), "chosen by the predictive")
+})
+
+test_that("where rows are too few to choose, the fit and a warning say so", {
+  skip_without_python()
+  expect_warning(fit <- ewp(groups(4, 2), 3, scale = FALSE, dispersion = "within", seed = 1), "too few")
+  expect_match(fit$selection$reason, "too few rows to choose")
+})
+
+test_that("bad input is refused before Python is touched", {
+  local_function("python", function() stop("Python was touched"))
+  expect_error(ewp(iris, 3), "Species")
+  expect_error(ewp(replace(numbers, 1, NA), 3), "Sepal.Length")
+  expect_error(ewp(numbers), "k is missing")
+  expect_error(ewp(numbers, 2.5), "k = 2.5")
+  expect_error(ewp(numbers, 0), "at least 1")
+  expect_error(ewp(numbers, 3, lambda = -1), "lambda = -1")
+  expect_error(ewp(numbers, 3, lambda = "best"), "lambda")
+  expect_error(ewp(numbers, 3, lambda = NA), "lambda")
+  expect_error(ewp(numbers, 3, seed = "x"), "seed")
+  expect_error(ewp(numbers, 3, nstart = 0), "nstart")
+  expect_error(ewp(numbers, 3, centers = 3), "unknown argument")
+  expect_error(ewp("numbers", 3), "character")
+})
+
+test_that("what Python finds wrong is an R error, and its warnings are R warnings", {
+  skip_without_python()
+  expect_error(ewp(numbers[1:2, ], 3, lambda = 1), "k=3 exceeds the 2 distinct rows of x")
+  expect_warning(fit <- ewp(numbers, 3, lambda = 20, iter.max = 2, seed = 1), "iter.max=2")
+  expect_false(fit$converged)
+  expect_identical(fit$ifault, 2L)
+  expect_output(print(fit), "Not converged")
+  expect_true(any(grepl("NOT CONVERGED", summary(fit)$notes)))
+})
+
+test_that("constant columns get no weight, and one column is enough", {
+  skip_without_python()
+  fit <- ewp(cbind(groups(), constant = 1), 3, lambda = 5, seed = 1)
+  expect_identical(fit$weights[["constant"]], 0)
+  expect_true(any(grepl("constant", summary(fit)$notes)))
+  alone <- ewp(groups()[, 1], 3, lambda = 5, seed = 1)
+  expect_equal(unname(alone$weights), 1)
+  expect_identical(predict(alone, groups()[, 1]), alone$cluster)
+})

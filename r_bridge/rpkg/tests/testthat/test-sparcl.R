@@ -1,0 +1,30 @@
+test_that("as_sparcl gives unit weights, clusters and sums of squares as sparcl does", {
+  fit <- iris_fit()
+  view <- as_sparcl(fit)
+  expect_equal(sum(view$ws^2), 1)
+  expect_equal(view$ws / sum(view$ws), fit$weights)
+  expect_identical(view$Cs, fit$cluster)
+  expect_identical(view[[1]]$ws, view$ws)
+  expect_equal(view$wbound, sum(view$ws))
+  z <- sweep(as.matrix(numbers), 2, fit$metric$scale, "/")
+  within <- sapply(1:4, function(l) sum((z[, l] - ave(z[, l], fit$cluster))^2))
+  total <- colSums(sweep(z, 2, colMeans(z))^2)
+  expect_equal(unname(view$wcss$wcss.perfeature), within, tolerance = 1e-6)
+  expect_equal(unname(view$wcss$bcss.perfeature), unname(total - within), tolerance = 1e-6)
+  expect_equal(view$crit, sum(view$ws * (total - within)), tolerance = 1e-6)
+  expect_output(print(view), "ws:")
+})
+
+test_that("the view has what sparcl's own result has", {
+  skip_if_not_installed("sparcl")
+  fit <- iris_fit()
+  set.seed(1)
+  real <- sparcl::KMeansSparseCluster(scale(numbers), K = 3, wbounds = 1.5, silent = TRUE)
+  expect_true(all(c("ws", "Cs", "wbound", "crit", "wcss") %in% names(real[[1]])))
+  expect_true(all(c("ws", "Cs", "wbound", "crit", "wcss") %in% names(as_sparcl(fit)[[1]])))
+  expect_equal(sum(real[[1]]$ws^2), sum(as_sparcl(fit)$ws^2), tolerance = 1e-6)
+})
+
+test_that("as_sparcl takes fits only", {
+  expect_error(as_sparcl(kmeans(numbers, 3)), "kmeans")
+})
