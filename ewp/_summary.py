@@ -1,20 +1,21 @@
 """The printer: one function that turns a results object into a statsmodels summary.
 
-The summary is a table of facts, one of the clusters, one of the heaviest features and notes in
-plain words. Everything is formatted to text here, so that what is printed never depends on the
-data still being there, and everything is plain ASCII except the user's own names. This is the only
-module that imports statsmodels.
+The summary is a table of facts, one of the clusters, one of the heaviest features (two, once their
+uncertainty was computed) and notes in plain words. Everything is formatted to text here, so that
+what is printed never depends on the data still being there, and everything is plain ASCII except
+the user's own names. This is the only module that prints through statsmodels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary2 import Summary
 
+from ewp._diagnostic_text import one_line, uncertainty
 from ewp._selection_text import reason
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ __all__ = ["EWPSummary", "summarise"]
 _TITLE = "Entropy Weighted Power k-means"
 _MAX_CLUSTERS = 20
 _MAX_CENTROID_COLUMNS = 6
-_MAX_NAME = 28
 _MAX_LISTED = 6
 
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}
@@ -115,7 +115,10 @@ def summarise(results: EWPResults, top: int = 10) -> EWPSummary:
     summary.add_dict(_facts(results))
     summary.add_df(_cluster_table(results))
     summary.add_df(_feature_table(results, top))
-    for note in _notes(results, top):
+    table, notes = uncertainty(results, _heaviest_first(results)[:top])
+    if table is not None:
+        summary.add_df(table)
+    for note in [*_notes(results, top), *notes]:
         summary.add_text(note)
     return summary
 
@@ -174,7 +177,7 @@ def _feature_table(results: EWPResults, top: int) -> pd.DataFrame:
             cells = [column[j] for column, j in zip(formatted, where, strict=True)]
             table[heading] = cells
             table[f"{heading} in"] = [f"cluster {names[j]}" for j in where]
-    return pd.DataFrame(table, index=[_name(results.feature_names[i]) for i in order])
+    return pd.DataFrame(table, index=[one_line(results.feature_names[i]) for i in order])
 
 
 def _notes(results: EWPResults, top: int) -> Iterable[str]:
@@ -207,7 +210,7 @@ def _notes(results: EWPResults, top: int) -> Iterable[str]:
             f"{_number(critical)}: down to there all centroids are drawn into "
             'one point, which may cost the partition. s0="auto" starts below it.'
         )
-    excluded = [_name(name) for name in results.feature_names[results.prior == 0]]
+    excluded = [one_line(name) for name in results.feature_names[results.prior == 0]]
     if excluded:
         more = len(excluded) - _MAX_LISTED
         listed = ", ".join(excluded[:_MAX_LISTED]) + (f", ... and {more} more" if more > 0 else "")
@@ -247,13 +250,6 @@ def _variance_explained(results: EWPResults) -> np.ndarray | None:
     between = mass @ deviations**2 / mass.sum()
     share = np.divide(between, spread**2, out=np.zeros_like(between), where=spread > 0)
     return np.minimum(share, 1.0)
-
-
-def _name(name: Any) -> str:
-    """Show a name on one line, long ones with their middle left out."""
-    text = " ".join(str(name).split())
-    half = (_MAX_NAME - 3) // 2
-    return text if len(text) <= _MAX_NAME else f"{text[:half]}...{text[-half:]}"
 
 
 def _number(x: float, digits: int = 4) -> str:

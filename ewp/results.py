@@ -1,31 +1,38 @@
 """The results object: what a fit hands back to the person who asked for it.
 
 :class:`EWPResults` holds the estimates as pandas objects under the data's own row and column names
-and answers the questions a statistician puts to them: a printed summary, broom's ``tidy``,
-``glance`` and ``augment``, predictions for new rows, pictures, a small file. It estimates nothing;
-printing lives in ``_summary``, pictures in ``plots``, the file format in ``storage``, each loaded
-only when it is used.
+and answers the questions a statistician puts to them: a printed summary, predictions for new rows,
+a small file. Broom's tables are methods of ``_tables``, pictures of ``_pictures``, what is asked
+about uncertainty of ``diagnostics``. It estimates nothing; printing lives in ``_summary``, the file
+format in ``storage``, each loaded only when it is used.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ewp._pictures import Pictures
+from ewp._tables import Tables
+from ewp.diagnostics import Diagnostics
+
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from statsmodels.iolib.summary2 import Summary
+
+    from ewp.bootstrap import BootstrapResults
+    from ewp.consistency import ConsistencyResults
+    from ewp.feature_tests import FeatureTests
+    from ewp.stability import StabilityResults
 
 __all__ = ["EWPResults"]
 
 
 @dataclass(eq=False, repr=False)
-class EWPResults:
+class EWPResults(Tables, Pictures, Diagnostics):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
@@ -73,6 +80,9 @@ class EWPResults:
     spread : numpy.ndarray or None
         Standard deviations of the columns in data units; with them the summary can tell how much
         of each feature's variance the clusters explain.
+    bootstrap_, consistency_, stability_, feature_tests_ : object or None
+        The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`
+        and :meth:`test_features`; saved with the results.
 
     Examples
     --------
@@ -109,6 +119,10 @@ class EWPResults:
     data: Any = None
     sample_weight: np.ndarray | None = None
     spread: np.ndarray | None = None
+    bootstrap_: BootstrapResults | None = None
+    consistency_: ConsistencyResults | None = None
+    stability_: StabilityResults | None = None
+    feature_tests_: FeatureTests | None = None
 
     @property
     def feature_names(self) -> pd.Index:
@@ -164,65 +178,6 @@ class EWPResults:
 
         return summarise(self, top=top)
 
-    def tidy(self) -> pd.DataFrame:
-        """One row a cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
-
-        A statistic that shares its name with a feature is preceded by a dot (``.size``).
-        """
-        statistics = self.clusters[["size", "withinss"]].reset_index(drop=True)
-        statistics["cluster"] = self.centroids.index.to_numpy()
-        taken = set(self.feature_names)
-        names = [f".{name}" if name in taken else name for name in statistics.columns]
-        statistics.columns = pd.Index(names)
-        return pd.concat([self.centroids.reset_index(drop=True), statistics], axis=1)
-
-    def glance(self) -> pd.DataFrame:
-        """One row a fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
-        row = {
-            "totss": self.totss,
-            "tot.withinss": self.tot_withinss,
-            "betweenss": self.betweenss,
-            "iter": self.n_iter,
-            "lam": self.lam,
-            "s0": self.s0,
-            "objective": self.objective,
-            "effective_features": self.effective_features,
-            "n_obs": self.n_obs,
-            "n_clusters": self.n_clusters,
-            "converged": self.converged,
-        }
-        return pd.DataFrame([row])
-
-    def augment(self, X: Any = None) -> pd.DataFrame:
-        """Append each row's cluster and its weighted distance to that cluster's centroid.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), optional
-            New data to assign. By default the data that were fitted.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A copy of the data, row names kept, with the columns ``.cluster`` and ``.distance``.
-        """
-        from ewp.engine import assign
-
-        rows, fitted = self._rows(X)
-        for name in (".cluster", ".distance"):
-            if isinstance(rows, pd.DataFrame) and name in rows.columns:
-                raise ValueError(f"the data already have a column {name!r}: rename or drop it")
-        values = self._check(rows)
-        nearest, squared = assign(values, *self._metric())
-        if isinstance(rows, pd.DataFrame):
-            out = rows.copy()
-        else:
-            index = self.labels.index if fitted else None
-            out = pd.DataFrame(values.copy(), columns=self.feature_names, index=index)
-        out[".cluster"] = self.labels.to_numpy() if fitted else nearest
-        out[".distance"] = np.sqrt(np.maximum(squared, 0.0))
-        return out
-
     def predict(self, X: Any) -> pd.Series | np.ndarray:
         """Assign rows to the nearest centroid in the weighted metric.
 
@@ -260,61 +215,6 @@ class EWPResults:
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
         return d
-
-    def plot_weights(self, ax: Axes | None = None, top: int = 20) -> Axes:
-        """Draw the heaviest features, see :func:`ewp.plots.plot_weights`."""
-        from ewp.plots import plot_weights
-
-        return plot_weights(self.weights.to_numpy(), list(self.feature_names), ax=ax, top=top)
-
-    def plot_trace(self, ax: Axes | None = None) -> Axes:
-        """Draw objective and exponent along the iterations, see :func:`ewp.plots.plot_trace`."""
-        from ewp.plots import plot_trace
-
-        names = ("iteration", "s", "f_s", "f_inf", "phase")
-        columns = [self.objective_trace[name].to_numpy() for name in names]
-        return plot_trace(*columns, critical_exponent=self.critical_exponent, ax=ax)
-
-    def plot_clusters(
-        self, X: Any = None, ax: Axes | None = None, features: Sequence[Any] | None = None
-    ) -> Axes:
-        """Draw rows and centroids in the plane, see :func:`ewp.plots.plot_clusters`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), optional
-            Data to draw. By default the data that were fitted.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. By default a new figure.
-        features : sequence of one or two feature names, optional
-            The axes. By default the two heaviest features if they hold 99 % of the weight, else
-            the first two principal components in the weighted metric.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        from ewp.plots import plot_clusters, subsample
-
-        rows, fitted = self._rows(X)
-        if not hasattr(rows, "shape"):
-            rows = np.asarray(rows)
-        # Only the rows to be drawn are read: the data may be a memory-mapped file.
-        drawn = subsample(rows.shape[0])
-        rows = rows.iloc[drawn] if isinstance(rows, pd.DataFrame) else rows[drawn]
-        labels = self.labels.to_numpy()[drawn] if fitted else np.asarray(self.predict(rows))
-        theta, weights, center, scale = self._metric()
-        return plot_clusters(
-            self._check(rows),
-            labels,
-            theta,
-            weights,
-            center=center,
-            scale=scale,
-            names=list(self.feature_names),
-            features=features,
-            ax=ax,
-        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the results, without the data, to one small file that :meth:`load` reads.

@@ -3,7 +3,8 @@
 The file is a NumPy ``.npz`` archive. Its member ``header`` holds a JSON text (as bytes) with the
 format's version, the names and the scalars; the other members are numeric arrays. Neither can
 carry code, and loading refuses anything else. The data are not stored: centroids, weights, means
-and divisors are all that prediction needs.
+and divisors are all that prediction needs. What the diagnostics found is stored beside, in blocks
+that are there only if it was computed; readers that do not know them pass them over.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+
+from ewp._records import (
+    RECORDS,
+    Arrays,
+    pack_frame,
+    pack_index,
+    pack_record,
+    plain,
+    unpack_frame,
+    unpack_index,
+    unpack_record,
+)
 
 if TYPE_CHECKING:
     from ewp.results import EWPResults
@@ -44,8 +57,6 @@ _COLUMN_VECTORS = ("center", "scale", "prior", "spread")
 #: A float that JSON cannot express is written as {"float": "inf"}.
 _FLOAT = "float"
 
-Arrays = dict[str, np.ndarray]
-
 
 def write(results: EWPResults, path: str | os.PathLike[str]) -> None:
     """Write results to a file, replacing an existing one only when all is written.
@@ -66,15 +77,20 @@ def write(results: EWPResults, path: str | os.PathLike[str]) -> None:
         "format_version": FORMAT_VERSION,
         "scalars": {name: kind(getattr(results, name)) for name, kind in _SCALARS.items()},
         "options": results.options,
-        "features": _pack_index(results.feature_names, "features", arrays),
-        "cluster_names": _pack_index(results.centroids.index, "cluster_names", arrays),
-        "rows": _pack_index(results.labels.index, "rows", arrays),
+        "features": pack_index(results.feature_names, "features", arrays),
+        "cluster_names": pack_index(results.centroids.index, "cluster_names", arrays),
+        "rows": pack_index(results.labels.index, "rows", arrays),
     }
     for name in _FRAMES:
-        header[name] = _pack_frame(getattr(results, name), name, arrays)
+        header[name] = pack_frame(getattr(results, name), name, arrays)
     for name in _COLUMN_VECTORS:
         if getattr(results, name) is not None:
             arrays[name] = np.asarray(getattr(results, name))
+    header["diagnostics"] = {
+        name: pack_record(getattr(results, name), name, arrays)
+        for name in RECORDS
+        if getattr(results, name) is not None
+    }
     text = json.dumps(_encode(header), allow_nan=False)
     arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
 
@@ -132,9 +148,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _unpack(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    features = _unpack_index(header["features"], "features", arrays)
-    clusters = _unpack_index(header["cluster_names"], "cluster_names", arrays)
-    rows = _unpack_index(header["rows"], "rows", arrays)
+    features = unpack_index(header["features"], "features", arrays)
+    clusters = unpack_index(header["cluster_names"], "cluster_names", arrays)
+    rows = unpack_index(header["rows"], "rows", arrays)
     fields: dict[str, Any] = {
         "weights": pd.Series(arrays["weights"], index=features, name="weight"),
         "centroids": pd.DataFrame(arrays["centroids"], index=clusters, columns=features),
@@ -144,61 +160,17 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     for name, kind in _SCALARS.items():
         fields[name] = kind(header["scalars"][name])
     for name in _FRAMES:
-        fields[name] = _unpack_frame(header[name], name, arrays)
+        fields[name] = unpack_frame(header[name], name, arrays)
     for name in _COLUMN_VECTORS:
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
+    diagnostics = header.get("diagnostics", {})
+    for name in RECORDS.keys() & diagnostics.keys():
+        fields[name] = unpack_record(name, diagnostics[name], arrays)
     if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
         raise ValueError("the clusters described are not those of the labels and centroids")
     return fields
-
-
-def _pack_frame(frame: pd.DataFrame, key: str, arrays: Arrays) -> dict[str, Any]:
-    """Put the numeric columns among the arrays and describe the rest."""
-    columns: list[Any] = []
-    for position, name in enumerate(frame.columns):
-        values = frame[name].to_numpy()
-        if values.dtype.kind in "biuf":
-            arrays[f"{key}.{position}"] = values
-            columns.append({"name": name})
-        else:
-            columns.append({"name": name, "values": [str(value) for value in values]})
-    return {"columns": columns, "index": _pack_index(frame.index, f"{key}.index", arrays)}
-
-
-def _unpack_frame(packed: dict[str, Any], key: str, arrays: Arrays) -> pd.DataFrame:
-    columns = {
-        column["name"]: column["values"] if "values" in column else arrays[f"{key}.{position}"]
-        for position, column in enumerate(packed["columns"])
-    }
-    return pd.DataFrame(columns, index=_unpack_index(packed["index"], f"{key}.index", arrays))
-
-
-def _pack_index(index: pd.Index, key: str, arrays: Arrays) -> dict[str, Any]:
-    """Describe an index: numbers keep their type, texts are listed, all else becomes text."""
-    packed: dict[str, Any] = {"name": None if index.name is None else _plain(index.name)}
-    if isinstance(index, pd.RangeIndex):
-        packed["range"] = [index.start, index.stop, index.step]
-    elif isinstance(index.dtype, np.dtype) and index.dtype.kind in "iuf":
-        arrays[key] = index.to_numpy()
-    else:
-        packed["names"] = [_plain(name) for name in index]
-    return packed
-
-
-def _unpack_index(packed: dict[str, Any], key: str, arrays: Arrays) -> pd.Index:
-    if "range" in packed:
-        start, stop, step = packed["range"]
-        return pd.RangeIndex(start, stop, step, name=packed["name"])
-    return pd.Index(packed["names"] if "names" in packed else arrays[key], name=packed["name"])
-
-
-def _plain(name: Any) -> Any:
-    """Reduce a name to what JSON can hold: numbers and texts stay, the rest becomes text."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    return name if isinstance(name, str | int | float) else str(name)
 
 
 def _encode(value: Any) -> Any:
@@ -208,7 +180,7 @@ def _encode(value: Any) -> Any:
         return [_encode(item) for item in value]
     if value is None:
         return None
-    value = _plain(value)
+    value = plain(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {_FLOAT: str(value)}
     return value

@@ -151,6 +151,18 @@ def test_options_of_numpy_types_become_plain(tmp_path):
     assert np.isnan(loaded["x"][1])
 
 
+def test_files_without_and_with_unknown_diagnostics_are_read(tmp_path):
+    make_results().save(tmp_path / "fit")
+    header = header_of(tmp_path / "fit")
+    assert header["diagnostics"] == {}
+    with_header(tmp_path / "fit", diagnostics={"later_": {"x": {"value": 1}}})
+    assert EWPResults.load(tmp_path / "fit").bootstrap_ is None
+    del header["diagnostics"]
+    text = json.dumps(header).encode()
+    rewrite(tmp_path / "fit", header=npy(np.frombuffer(text, dtype=np.uint8)))
+    assert EWPResults.load(tmp_path / "fit").n_clusters == 3
+
+
 # --- the file ----------------------------------------------------------------------------------
 
 

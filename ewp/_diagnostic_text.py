@@ -1,0 +1,306 @@
+"""Diagnostics in words and tables: the summaries of the objects that answer "how sure is it?"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ewp._selection_text import summarise_selection
+
+if TYPE_CHECKING:
+    from ewp._summary import EWPSummary
+    from ewp.agreement import Agreement
+    from ewp.bootstrap import BootstrapResults
+    from ewp.consistency import ConsistencyResults
+    from ewp.feature_tests import FeatureTests
+    from ewp.results import EWPResults
+    from ewp.stability import StabilityResults
+
+__all__ = [
+    "one_line",
+    "summarise_agreement",
+    "summarise_bootstrap",
+    "summarise_consistency",
+    "summarise_stability",
+    "summarise_tests",
+    "uncertainty",
+]
+
+_CONDITIONAL = "Conditional on the number of clusters, the penalty, the scaling and the form."
+_INTERRUPTED = "INTERRUPTED: the figures rest on the replicates that were finished."
+_METHODS = {"bca": "BCa", "percentile": "percentile"}
+_MAX_CLUSTERS = 20
+_MAX_PAIRS = 5
+_MAX_NAME = 28
+_WORDS = {"weights": "weights (l1)", "centroids": "centroids (w-norm)"}
+
+
+def one_line(name: Any) -> str:
+    """Show a name on one line, long ones with their middle left out."""
+    text = " ".join(str(name).split())
+    half = (_MAX_NAME - 3) // 2
+    return text if len(text) <= _MAX_NAME else f"{text[:half]}...{text[-half:]}"
+
+
+def _render(title: str, table: pd.DataFrame, notes: Iterable[str]) -> EWPSummary:
+    shown = table.set_axis([one_line(name) for name in table.index], axis=0)
+    return summarise_selection(title, shown, list(notes))
+
+
+def _interval_cells(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Weights and the ends of their intervals, with two digits of the interval's width."""
+    cells: dict[str, list[str]] = {"weight": [], "lower": [], "upper": []}
+    for values in table[list(cells)].to_numpy(dtype=float):
+        weight, lower, upper = values
+        width = upper - lower
+        decimals = 4 if width <= 0 else int(np.clip(1 - np.floor(np.log10(width)), 4, 9))
+        small = weight < 1e-3
+        for column, value in zip(cells.values(), values, strict=True):
+            column.append(f"{value:.1e}" if small else f"{value:.{decimals}f}")
+    return cells
+
+
+def uncertainty(results: EWPResults, order: np.ndarray) -> tuple[pd.DataFrame | None, list[str]]:
+    """What bootstrap and tests add to a summary of the fit: a table and its notes.
+
+    Parameters
+    ----------
+    results : EWPResults
+    order : ndarray
+        Positions of the features to list.
+    """
+    columns: dict[str, list[str]] = {}
+    notes = []
+    boot, tests = results.bootstrap_, results.feature_tests_
+    if boot is not None:
+        table = boot.weight_intervals(0.95, boot.method).iloc[order]
+        columns |= _interval_cells(table)
+        columns["selected"] = [f"{100 * share:.0f} %" for share in table["selected"]]
+        notes.append(
+            f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples, "
+            f"{_METHODS[boot.method]}); selected: resamples with a weight above "
+            f"{boot.threshold:.3g}."
+        )
+    if tests is not None:
+        found = tests.table.iloc[order]
+        for heading, name in (("p-value", "p_value"), ("p (BH)", "p_bh"), ("p (Holm)", "p_holm")):
+            columns[heading] = ["--" if np.isnan(p) else f"{p:.2g}" for p in found[name]]
+        notes.append(
+            "p-values: permutation test that the feature is independent of the others "
+            f"({tests.n_perm} permutations), given k and lambda."
+        )
+    if not columns:
+        return None, notes
+    names = [one_line(name) for name in results.feature_names[order]]
+    return pd.DataFrame(columns, index=names), notes
+
+
+def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPSummary:
+    """Heaviest features with intervals, and the pairs that change places."""
+    table = found.weight_intervals(level, found.method)
+    heaviest = table.iloc[np.argsort(-table["weight"].to_numpy(), kind="stable")[:top]]
+    notes = [
+        f"lower, upper: {100 * level:g} % {_METHODS[found.method]} interval on the log-ratio "
+        "scale; se and bias over the resamples.",
+        f"selected: share of resamples with a weight above {found.threshold:.3g}.",
+    ]
+    if len(table) > 1:
+        pairs = found.rank_switches(max(top, 2))
+        listed = "; ".join(
+            f"{one_line(heavier)} and {one_line(lighter)} in {100 * share:.0f} %"
+            for heavier, lighter, share in pairs.head(_MAX_PAIRS).to_numpy().tolist()
+        )
+        more = len(pairs) - _MAX_PAIRS
+        if listed:
+            tail = f"; ... and {more} more pairs" if more > 0 else ""
+            notes.append(f"Order reversed in resamples: {listed}{tail}.")
+        else:
+            notes.append(
+                f"The order of the {min(max(top, 2), len(table))} heaviest features is the same "
+                "in at least 95 % of the resamples."
+            )
+    if len(table) > top:
+        notes.append(f"... and {len(table) - top} more features.")
+    biased = int((heaviest["bias"].abs() > heaviest["se"]).sum())
+    if biased:
+        notes.append(
+            f"The bias exceeds the standard error in {biased} of these features: there are few "
+            "rows a cluster for so many features, and intervals are rough."
+        )
+    if found.converged < 1:
+        notes.append(f"{100 * found.converged:.0f} % of the fits converged.")
+    notes.append(_CONDITIONAL)
+    if not found.complete:
+        notes.append(_INTERRUPTED)
+    title = f"Bootstrap of the weights, {found.n_boot} resamples"
+    shown = pd.DataFrame(_interval_cells(heaviest), index=heaviest.index)
+    for name in ("se", "bias"):
+        shown[name] = [f"{value:.1e}" for value in heaviest[name]]
+    shown["selected"] = [f"{100 * share:.0f} %" for share in heaviest["selected"]]
+    return _render(title, shown, notes)
+
+
+def summarise_consistency(found: ConsistencyResults) -> EWPSummary:
+    """Errors by size, slopes and the verdict."""
+    table = found.table
+    shown = pd.DataFrame(index=[f"n = {n}" for n in table.index])
+    headings = {
+        "weights": "weights",
+        "effective_features": "exp-entropy",
+        "centroids": "centroids",
+        "objective_per_row": "objective/n",
+        "ari": "ARI",
+    }
+    for name, heading in headings.items():
+        pairs = zip(table[name], table[f"{name}_sd"], strict=True)
+        shown[heading] = [
+            f"{mean:.3g}" + ("" if np.isnan(spread) else f" ({spread:.1g})")
+            for mean, spread in pairs
+        ]
+    title = f"Consistency: distance from the {found.reference} as n grows"
+    return _render(title, shown, _consistency_notes(found))
+
+
+def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:
+    count = found.replicates["replicate"].nunique()
+    yield f"Means over {count} nested subsamples, standard deviations in brackets."
+    for name, words in _WORDS.items():
+        ends = found.slopes.loc[[name], ["slope", "lower", "upper"]].to_numpy(dtype=float)
+        slope, lower, upper = ends[0].tolist()
+        if slope == -np.inf:
+            yield f"{words}: no error at any n."
+            continue
+        interval = f" [{lower:.2f}, {upper:.2f}]" if np.isfinite(lower) else ""
+        yield f"{words}: log-log slope {slope:.2f}{interval}, {_rate_words(lower, upper)}."
+    sizes = found.replicates["n"]
+    reach = f"between {sizes.min()} and {sizes.max()} rows"
+    yield {
+        "seen": f"Consistency is seen {reach}: weights and centroids approach the "
+        f"{found.reference}.",
+        "exact": f"Consistency is seen {reach}: there is no error at all.",
+        "not seen": f"CONSISTENCY IS NOT SEEN {reach}: the estimates do not approach the "
+        f"{found.reference}. There may be no unique best solution, for instance because "
+        "the number of clusters is too large, or the rows are too few to find it.",
+        "undecided": f"Whether there is consistency cannot be told {reach}: more replicates or a "
+        "wider range of sizes would help.",
+    }[found.verdict]
+    if found.reference == "full fit":
+        yield (
+            "Slopes are in 1/(1/n - 1/N), which allows for the rows that subsamples share with "
+            f"the full fit of N = {found.n_obs}."
+        )
+    path = found.along_s
+    soft = path[np.isfinite(path["s"])]
+    if len(soft):
+        first, last = soft.iloc[0], soft.iloc[-1]
+        yield (
+            f"Along s, from {first['s']:.3g} to {last['s']:.3g}: f_s - f_-inf falls from "
+            f"{first['gap']:.3g} to {last['gap']:.3g}, the weights come from within "
+            f"{min(first['weights'], 2.0):.2g} to within {last['weights']:.2g} (l1) of their limit."
+        )
+    if not found.complete:
+        yield _INTERRUPTED
+
+
+def _rate_words(lower: float, upper: float) -> str:
+    if not np.isfinite(lower):
+        return "without an interval"
+    if lower <= -0.5 <= upper:
+        return "the theorem's -1/2 is inside" + (", and so is 0" if upper >= 0 else "")
+    if upper < -0.5:
+        return "steeper than -1/2"
+    return "flatter than -1/2" + (" and not different from 0" if upper >= 0 >= lower else "")
+
+
+def summarise_stability(found: StabilityResults) -> EWPSummary:
+    """Clusters with their mean similarity, as fpc reports them."""
+    table = found.clusters
+    shown = table.head(_MAX_CLUSTERS).drop(columns="jaccard_sd")
+    shown = shown.set_axis([f"cluster {name}" for name in shown.index], axis=0)
+    notes = [
+        "jaccard: mean similarity to the most similar cluster of a resample; dissolved and "
+        "recovered: resamples in which it is at most 0.5, and above 0.75.",
+        "stays: mean share of resamples that keep a row in its cluster; silhouette: in the "
+        "weighted metric.",
+    ]
+    mean = table["jaccard"]
+    weak = [str(name) for name in table.index[mean < 0.6]]
+    if weak:
+        more = f", ... and {len(weak) - 10} more" if len(weak) > 10 else ""
+        notes.append(f"Not to be trusted, below 0.6: {', '.join(weak[:10])}{more}.")
+    elif (mean >= 0.75).all():
+        notes.append("All clusters are stable: 0.75 or more.")
+    if len(table) > _MAX_CLUSTERS:
+        rest = mean.iloc[_MAX_CLUSTERS:]
+        notes.append(
+            f"... and {len(rest)} more clusters, with means from {rest.min():.2f} to "
+            f"{rest.max():.2f}."
+        )
+    notes.append(_CONDITIONAL)
+    if not found.complete:
+        notes.append(_INTERRUPTED)
+    title = f"Stability of the clusters, {found.n_boot} resamples ({found.scheme})"
+    return _render(title, shown, notes)
+
+
+def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
+    """Features by p-value, heaviest first among equals."""
+    table = found.table
+    order = np.lexsort((-table["weight"].to_numpy(), table["p_value"].fillna(2.0).to_numpy()))
+    tested = int(table["p_value"].notna().sum())
+    notes = [
+        "earned: the weight that clusters found without the feature give it; permuted: the "
+        "median of the same when the column is permuted.",
+        f"{len(found.significant())} of {tested} tested features have a p-value of at most 0.05 "
+        "after Benjamini and Hochberg, "
+        f"{len(found.significant(adjust='holm'))} after Holm. The smallest possible p-value is "
+        f"{1 / (found.n_perm + 1):.2g}.",
+        "Null hypothesis: the feature is independent of all the others. A feature with clusters "
+        "that no other feature shares cannot be told from noise.",
+        _CONDITIONAL,
+    ]
+    if len(table) > top:
+        notes.insert(0, f"... and {len(table) - top} more features.")
+    if not found.complete:
+        notes.append("INTERRUPTED: features without a p-value were not tested.")
+    return _render(
+        f"Permutation tests of the weights, {found.n_perm} permutations",
+        table.iloc[order[:top]],
+        notes,
+    )
+
+
+def summarise_agreement(found: Agreement, top: int) -> EWPSummary:
+    """Clusters side by side, then the weights that differ most."""
+    this, other = found.names
+    clusters = found.clusters.head(_MAX_CLUSTERS)
+    clusters = clusters.rename(columns={"size": this, "other_size": other})
+    clusters = clusters.set_axis([f"cluster {name}" for name in clusters.index], axis=0)
+    notes = [
+        f"ARI {found.ari:.4f}, NMI {found.nmi:.4f}; {100 * found.same:.1f} % of the "
+        f"{len(found.labels)} common rows are in matched clusters."
+    ]
+    if len(found.clusters) > _MAX_CLUSTERS:
+        notes.append(f"... and {len(found.clusters) - _MAX_CLUSTERS} more clusters.")
+    if np.isfinite(found.centroid_distance):
+        notes.append(
+            f"Matched centroids are {found.centroid_distance:.3g} apart (root mean square, in "
+            f"the metric of {this})."
+        )
+    summary = _render(f"Two clusterings: {this} and {other}", clusters, [])
+    if found.weights is not None:
+        order = np.argsort(-found.weights["difference"].abs().to_numpy(), kind="stable")[:top]
+        table = found.weights.iloc[order].rename(columns={"this": this, "other": other})
+        for part in _render("", table, []).tables:
+            summary.add_df(part)
+        first, second = found.effective_features
+        notes.append(
+            f"{100 * found.weight_distance:.1f} % of the weight is on other features; effective "
+            f"features {first:.3g} and {second:.3g}. Features by the size of the difference."
+        )
+    for note in notes:
+        summary.add_text(note)
+    return summary

@@ -1,0 +1,240 @@
+"""How two clusterings of the same rows agree: partitions, clusters and weights side by side.
+
+The other clustering may be a fit of this package, a fitted estimator of this or another, or just
+labels with the weights that came with them. Rows and features are brought together by their names
+where both sides have names, else by their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import entr
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from ewp._printed import Printed
+from ewp.kernel import Array
+from ewp.matching import centroid_order, match_labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ewp._summary import EWPSummary
+    from ewp.results import EWPResults
+
+__all__ = ["Agreement", "compare_to"]
+
+
+@dataclass(eq=False, repr=False)
+class Agreement(Printed):
+    """Two clusterings of the same rows.
+
+    Instances come from :meth:`ewp.EWPResults.compare_to`.
+
+    Attributes
+    ----------
+    ari, nmi : float
+        Adjusted Rand index and normalised mutual information (arithmetic mean) on the common
+        rows.
+    labels : pandas.DataFrame
+        Columns ``this`` and ``other``: the clusters of the common rows, those of the other
+        clustering renumbered by the Hungarian method so that as many rows as possible agree.
+    clusters : pandas.DataFrame
+        One row a matched number: ``size``, ``other_size``, ``shared`` (rows in both) and
+        ``jaccard`` (shared rows among those in either).
+    numbers : pandas.Series
+        The new number of each cluster of the other clustering.
+    weights : pandas.DataFrame or None
+        One row a feature: ``this``, ``other`` (both sum to 1) and ``difference``, other minus
+        this; None if the other clustering has no weights.
+    centroid_distance : float
+        Root mean square distance of matched centroids in this fit's metric; NaN if unknown.
+    names : tuple of str
+        What the two are called in tables and pictures.
+    """
+
+    ari: float
+    nmi: float
+    labels: pd.DataFrame
+    clusters: pd.DataFrame
+    numbers: pd.Series
+    weights: pd.DataFrame | None
+    centroid_distance: float
+    names: tuple[str, str]
+
+    @property
+    def same(self) -> float:
+        """Share of the common rows that are in matched clusters."""
+        return float((self.labels["this"] == self.labels["other"]).mean())
+
+    @property
+    def weight_distance(self) -> float:
+        """Total variation distance of the weights: the weight that would have to move."""
+        if self.weights is None:
+            return float("nan")
+        return float(0.5 * self.weights["difference"].abs().sum())
+
+    @property
+    def effective_features(self) -> tuple[float, float]:
+        """Exponential of the entropy of each side's weights."""
+        if self.weights is None:
+            return float("nan"), float("nan")
+        this, other = (float(np.exp(entr(self.weights[side]).sum())) for side in ("this", "other"))
+        return this, other
+
+    def summary(self, top: int = 10) -> EWPSummary:
+        """Tables of clusters and of the weights that differ most, and the figures in words."""
+        from ewp._diagnostic_text import summarise_agreement
+
+        return summarise_agreement(self, top)
+
+    def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the weights of both side by side, heaviest features on top.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        top : int, default 20
+            Number of features.
+
+        Returns
+        -------
+        Axes
+        """
+        from ewp.diagnostic_plots import plot_agreement
+
+        if self.weights is None:
+            raise ValueError("the other clustering has no weights to draw")
+        return plot_agreement(self.weights, self.names, top=top, ax=ax)
+
+    def __repr__(self) -> str:
+        return (
+            f"Agreement: ARI {self.ari:.3f}, NMI {self.nmi:.3f} on {len(self.labels)} rows, "
+            f"{100 * self.same:.1f} % in matched clusters"
+        )
+
+
+class _Other(NamedTuple):
+    labels: pd.Series
+    weights: pd.Series | None
+    centroids: Array | None
+    named_rows: bool
+
+
+def compare_to(
+    results: EWPResults,
+    other: Any,
+    weights: Any = None,
+    *,
+    names: tuple[str, str] = ("this", "other"),
+) -> Agreement:
+    """Compare with another clustering; see :meth:`ewp.EWPResults.compare_to`."""
+    known = _understand(other, weights, results)
+    this, that = _common_rows(results.labels, known)
+    coded, originals = pd.factorize(that, sort=True)
+    k = results.n_clusters
+    positions = results.centroids.index.get_indexer(pd.Index(this))
+    numbers = match_labels(coded, positions, k)
+    matched = numbers[coded]
+    count = max(k, int(numbers.max()) + 1)
+    clusters = _clusters(positions, matched, count)
+    table, distance = None, float("nan")
+    if known.weights is not None:
+        table = _weights(results.weights, known.weights)
+    theta, w, _, scale = results._metric()
+    if known.centroids is not None and known.centroids.shape == theta.shape:
+        metric = w / scale**2
+        gap = known.centroids[centroid_order(known.centroids, theta, metric)] - theta
+        distance = float(np.sqrt((gap**2 @ metric).mean()))
+    return Agreement(
+        ari=float(adjusted_rand_score(positions, coded)),
+        nmi=float(normalized_mutual_info_score(positions, coded)),
+        labels=pd.DataFrame({"this": positions, "other": matched}, index=this.index),
+        clusters=clusters,
+        numbers=pd.Series(numbers, index=pd.Index(originals, name="cluster"), name="number"),
+        weights=table,
+        centroid_distance=distance,
+        names=names,
+    )
+
+
+def _attribute(other: Any, *names: str) -> Any:
+    """First of these attributes that the object has, else None."""
+    return next((getattr(other, name) for name in names if hasattr(other, name)), None)
+
+
+def _understand(other: Any, weights: Any, results: EWPResults) -> _Other:
+    """Labels, weights and centroids of whatever the other clustering is."""
+    theta = None
+    labels = _attribute(other, "labels", "labels_")
+    if labels is None:
+        labels = other
+    else:
+        theta = _attribute(other, "centroids", "cluster_centers_")
+        weights = _attribute(other, "weights", "feature_weights_") if weights is None else weights
+    named = isinstance(labels, pd.Series)
+    series = labels if named else pd.Series(np.asarray(labels).ravel())
+    known = None
+    if weights is not None:
+        known = weights
+        if not isinstance(weights, pd.Series):
+            if np.shape(weights) != (results.n_features,):
+                raise ValueError(
+                    f"weights of shape {np.shape(weights)} were given, but the fit has "
+                    f"{results.n_features} features; pass a Series with the features' names"
+                )
+            known = pd.Series(np.asarray(weights), index=results.feature_names)
+        values = known.to_numpy(dtype=float)
+        if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+            raise ValueError("weights must be finite and not negative, and not all zero")
+    if isinstance(theta, pd.DataFrame):
+        same = list(map(str, theta.columns)) == list(map(str, results.feature_names))
+        theta = theta if same else None
+    centroids = None if theta is None else np.asarray(theta, dtype=float)
+    return _Other(series, known, centroids, named)
+
+
+def _common_rows(labels: pd.Series, other: _Other) -> tuple[pd.Series, pd.Series]:
+    """Rows that both have: by name, or by position where there are no names."""
+    that = other.labels
+    if that.isna().any():
+        raise ValueError("the other labels contain missing values; drop those rows")
+    nameless = [index.equals(pd.RangeIndex(len(index))) for index in (labels.index, that.index)]
+    if len(that) == len(labels) and (any(nameless) or that.index.equals(labels.index)):
+        return labels, that.set_axis(labels.index)
+    if not other.named_rows or all(nameless):
+        raise ValueError(
+            f"{len(that)} labels cannot be matched with the {len(labels)} rows of the fit; "
+            "pass a Series with the names of the rows"
+        )
+    if not (that.index.is_unique and labels.index.is_unique):
+        raise ValueError("rows cannot be matched by names that occur more than once")
+    common = labels.index.intersection(that.index)
+    if not len(common):
+        raise ValueError("the two clusterings have no rows in common")
+    return labels.loc[common], that.loc[common]
+
+
+def _clusters(this: np.ndarray, other: np.ndarray, count: int) -> pd.DataFrame:
+    size, other_size = (np.bincount(labels, minlength=count) for labels in (this, other))
+    shared = np.bincount(this[this == other], minlength=count)
+    union = size + other_size - shared
+    jaccard = np.divide(shared, union, out=np.zeros(count), where=union > 0)
+    table = {"size": size, "other_size": other_size, "shared": shared, "jaccard": jaccard}
+    return pd.DataFrame(table, index=pd.RangeIndex(count, name="cluster"))
+
+
+def _weights(this: pd.Series, other: pd.Series) -> pd.DataFrame:
+    """Both sides' weights on all features of either; a feature that one lacks has none there."""
+    if len(this) == len(other) and list(map(str, this.index)) == list(map(str, other.index)):
+        index, columns = this.index, [this, other]
+    else:
+        if not (this.index.is_unique and other.index.is_unique):
+            raise ValueError("features cannot be matched by names that occur more than once")
+        index = this.index.append(other.index.difference(this.index, sort=False))
+        columns = [w.reindex(index, fill_value=0.0) for w in (this, other)]
+    first, second = (w.to_numpy(dtype=float) / float(w.sum()) for w in columns)
+    return pd.DataFrame({"this": first, "other": second, "difference": second - first}, index=index)

@@ -1,0 +1,341 @@
+"""The questions that come after a fit, as methods of the results object.
+
+`Diagnostics` is a part of :class:`ewp.EWPResults`: each method here states what can be asked, and
+hands the work to the module that answers. What was computed is kept on the results object
+(``bootstrap_`` and so on), is used by its summary and pictures, and is saved with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from ewp.agreement import Agreement
+    from ewp.bootstrap import BootstrapResults
+    from ewp.consistency import ConsistencyResults
+    from ewp.feature_tests import FeatureTests
+    from ewp.results import EWPResults
+    from ewp.stability import StabilityResults
+
+__all__ = ["Diagnostics"]
+
+
+class Diagnostics:
+    """Consistency, uncertainty, stability, significance and comparison of a fit."""
+
+    def consistency(
+        self,
+        sizes: Sequence[int] | None = None,
+        n_rep: int = 20,
+        *,
+        reference: Any = None,
+        level: float = 0.95,
+        X: Any = None,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> ConsistencyResults:
+        r"""See whether the estimates settle as rows are added.
+
+        Nested random subsamples of growing size are fitted from scratch, with the options of this
+        fit and the penalty in proportion to the rows. Their clusters are matched to the
+        reference's by the Hungarian method. Errors of a consistent estimator fall like
+        :math:`n^{-1/2}`, a slope of -1/2 on a log-log scale.
+
+        Parameters
+        ----------
+        sizes : sequence of int, optional
+            Numbers of rows. By default three to six that grow by equal factors, at most 2, up to
+            half of the rows (up to all of them with a `reference`).
+        n_rep : int, default 20
+            Number of random orders of the rows, each of which gives one subsample of every size.
+        reference : EWPResults or pair (centroids, weights), optional
+            The population: true centroids, or those of a very large sample, of shape (k, p) in
+            data units, and weights of shape (p,). By default the reference is this fit; slopes
+            are then in ``1/(1/n - 1/N)``, which allows for the rows that a subsample shares with
+            the N of the fit.
+        level : float, default 0.95
+            Of the intervals of the slopes.
+        X, sample_weight : array-like, optional
+            The data that were fitted, for results that do not hold them any more.
+        random_state : int, Generator, RandomState or None
+            Seed; the outcome does not depend on `n_jobs`.
+        n_jobs : int, optional
+            Number of processes, as in joblib.
+        progress : bool, default False
+            Show a progress bar. An interruption keeps the replicates that are finished.
+
+        Returns
+        -------
+        ConsistencyResults
+            With ``summary()``, ``plot()`` and ``plot_along_s()``; kept as ``consistency_``.
+
+        Examples
+        --------
+        >>> import ewp
+        >>> from ewp.datasets import make_simulation2
+        >>> X = make_simulation2(3, n=2000, p=6, random_state=0).X
+        >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+        >>> found = results.consistency([30, 60, 120, 240, 480, 960], random_state=0)
+        >>> found.verdict
+        'seen'
+        >>> bool(found.slopes.loc["centroids", "upper"] < -0.25)
+        True
+        """
+        from ewp.consistency import consistency
+
+        results = cast("EWPResults", self)
+        results.consistency_ = consistency(
+            results,
+            sizes,
+            n_rep,
+            reference=reference,
+            level=level,
+            X=X,
+            sample_weight=sample_weight,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return results.consistency_
+
+    def bootstrap(
+        self,
+        n_boot: int = 200,
+        *,
+        n_jackknife: int = 50,
+        threshold: float | None = None,
+        X: Any = None,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> BootstrapResults:
+        """Put intervals on weights and centroids by resampling the rows.
+
+        Each resample is fitted from the estimates of this fit: the limit problem is iterated to
+        its fixed point and polished lightly. Afterwards ``summary()`` and ``plot_weights()`` of
+        this object show the intervals. Everything is conditional on the number of clusters, the
+        penalty, the scaling and the form of the weights.
+
+        Parameters
+        ----------
+        n_boot : int, default 200
+            Number of resamples.
+        n_jackknife : int, default 50
+            Number of parts of the rows that are left out in turn for the acceleration of BCa
+            intervals; 0 leaves percentile intervals only.
+        threshold : float, optional
+            A feature with more weight than this counts as selected. By default an equal share,
+            one over the number of features.
+        X, sample_weight : array-like, optional
+            The data that were fitted, for results that do not hold them any more. Whole numbers
+            as weights are repetitions and resampled as such, other weights stay with their rows.
+        random_state, n_jobs, progress
+            As in `consistency`.
+
+        Returns
+        -------
+        BootstrapResults
+            With ``weight_intervals()``, ``centroid_intervals()``, ``log_ratios()``,
+            ``selection_frequency``, ``rank_switches()``, ``summary()`` and ``plot()``; kept as
+            ``bootstrap_``.
+
+        Examples
+        --------
+        >>> import ewp
+        >>> from ewp.datasets import make_simulation2
+        >>> X = make_simulation2(3, n=300, p=6, n_relevant=2, random_state=0).X
+        >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+        >>> found = results.bootstrap(100, random_state=0)
+        >>> found.selection_frequency.tolist()
+        [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+        >>> table = found.weight_intervals()
+        >>> bool((table["lower"] <= table["weight"]).all() and (table["upper"] < 1).all())
+        True
+        """
+        from ewp.bootstrap import bootstrap
+
+        results = cast("EWPResults", self)
+        results.bootstrap_ = bootstrap(
+            results,
+            n_boot,
+            n_jackknife=n_jackknife,
+            threshold=threshold,
+            X=X,
+            sample_weight=sample_weight,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return results.bootstrap_
+
+    def stability(
+        self,
+        n_boot: int = 100,
+        *,
+        scheme: str = "bootstrap",
+        share: float = 0.5,
+        X: Any = None,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> StabilityResults:
+        """See which clusters, and which rows in them, survive resampling.
+
+        Resamples are clustered from scratch, with the penalty in proportion to their rows. A
+        cluster's similarity to a resample is its Jaccard similarity to the most similar cluster
+        there, over the rows that are in the resample (Hennig 2007, as ``fpc::clusterboot`` in R
+        reports it). By Hennig's rule of thumb means of 0.75 and more are stable clusters, and
+        below 0.6 they should not be trusted.
+
+        Parameters
+        ----------
+        n_boot : int, default 100
+            Number of resamples.
+        scheme : {"bootstrap", "subset"}, default "bootstrap"
+            "bootstrap" takes the rows that a draw with replacement hits, each once, as fpc does;
+            "subset" draws a part of the rows.
+        share : float, default 0.5
+            Size of that part.
+        X, sample_weight, random_state, n_jobs, progress
+            As in `consistency`.
+
+        Returns
+        -------
+        StabilityResults
+            With ``clusters``, ``points`` (how often each row stays, and its silhouette in the
+            weighted metric), ``co_membership()``, ``summary()`` and ``plot()``; kept as
+            ``stability_``.
+
+        References
+        ----------
+        Hennig, C. (2007). Cluster-wise assessment of cluster stability. *Computational Statistics
+        and Data Analysis* 52, 258-271.
+
+        Examples
+        --------
+        >>> import ewp
+        >>> from ewp.datasets import make_simulation2
+        >>> X = make_simulation2(3, n=150, p=5, random_state=0).X
+        >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+        >>> found = results.stability(20, random_state=0)
+        >>> found.clusters["jaccard"].round(2).tolist()
+        [1.0, 1.0, 1.0]
+        >>> bool(found.points["silhouette"].mean() > 0.8)
+        True
+        """
+        from ewp.stability import stability
+
+        results = cast("EWPResults", self)
+        results.stability_ = stability(
+            results,
+            n_boot,
+            scheme=scheme,
+            share=share,
+            X=X,
+            sample_weight=sample_weight,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return results.stability_
+
+    def test_features(
+        self,
+        n_perm: int | None = None,
+        *,
+        n_groups: int = 20,
+        X: Any = None,
+        sample_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> FeatureTests:
+        """Test for every feature whether it takes part in the clusters of the others.
+
+        The clusters are found without the feature; the weight they earn it is compared with what
+        they would earn it if its column were permuted. The p-value is exact for a feature that is
+        independent of the others. The test is conditional on the number of clusters, the penalty,
+        the scaling and the form of the weights, and blind to clusters that a feature has all to
+        itself; see `ewp.feature_tests`.
+
+        Parameters
+        ----------
+        n_perm : int, optional
+            Number of permutations, by default 999 or five times the number of features. They
+            cost little: the fits are one for each group.
+        n_groups : int, default 20
+            Number of groups of features that are left out together; up to as many features are
+            left out one by one.
+        X, sample_weight, random_state, n_jobs, progress
+            As in `consistency`.
+
+        Returns
+        -------
+        FeatureTests
+            Its ``table`` has p-values, also adjusted by Holm and by Benjamini and Hochberg; with
+            ``significant()``, ``summary()`` and ``plot()``; kept as ``feature_tests_``.
+
+        Examples
+        --------
+        >>> import ewp
+        >>> from ewp.datasets import make_simulation2
+        >>> X = make_simulation2(3, n=200, p=6, n_relevant=3, random_state=0).X
+        >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+        >>> results.test_features(random_state=0).significant().tolist()
+        ['x0', 'x1', 'x2']
+        """
+        from ewp.feature_tests import permutation_tests
+
+        results = cast("EWPResults", self)
+        results.feature_tests_ = permutation_tests(
+            results,
+            n_perm,
+            n_groups=n_groups,
+            X=X,
+            sample_weight=sample_weight,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return results.feature_tests_
+
+    def compare_to(
+        self, other: Any, weights: Any = None, *, names: tuple[str, str] = ("this", "other")
+    ) -> Agreement:
+        """Compare with another clustering of the same rows.
+
+        Parameters
+        ----------
+        other : EWPResults, fitted estimator or array-like of labels
+            Another fit, an estimator with ``labels_`` (and perhaps ``feature_weights_`` and
+            ``cluster_centers_``), or labels of any type; a Series is matched by the names of its
+            rows.
+        weights : array-like or pandas.Series of shape (p,), optional
+            Weights of the features in the other clustering, if `other` does not hold them; on any
+            scale, they are divided by their sum.
+        names : pair of str, default ("this", "other")
+            What to call the two.
+
+        Returns
+        -------
+        Agreement
+            With ``ari``, ``nmi``, matched ``labels``, ``clusters``, ``weights``, ``summary()`` and
+            ``plot()``.
+
+        Examples
+        --------
+        >>> import ewp
+        >>> from ewp.datasets import make_simulation2
+        >>> X, y, _ = make_simulation2(3, n=150, p=5, random_state=0)
+        >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+        >>> results.compare_to(y)
+        Agreement: ARI 1.000, NMI 1.000 on 150 rows, 100.0 % in matched clusters
+        """
+        from ewp.agreement import compare_to
+
+        return compare_to(cast("EWPResults", self), other, weights, names=names)

@@ -1,0 +1,108 @@
+"""How often bootstrap intervals cover the weights of the population.
+
+Run ``python validation/coverage.py``. The population's weights are those of a fit to a very large
+sample. Two designs: Simulation 2, whose relevant features are all alike, and clusters that overlap
+and differ more in some features than in others, so that the weights differ too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+import ewp
+from ewp.datasets import make_simulation2
+
+METHODS = ("bca", "percentile")
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to draw data, and how to fit them."""
+
+    name: str
+    draw: Callable[[int, np.random.Generator], np.ndarray]
+    k: int
+    n: int
+    penalty: float
+    relevant: int
+    options: dict[str, Any]
+
+    def fit(self, n: int, rng: np.random.Generator) -> ewp.EWPResults:
+        """Draw n rows and fit them, with the penalty in proportion."""
+        X = self.draw(n, rng)
+        return ewp.fit(X, self.k, lam=self.penalty * n, random_state=0, **self.options)
+
+
+def simulation2(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Simulation 2 about the same five centroids in every draw."""
+    centers = make_simulation2(5, p=20, random_state=0).centers
+    X = rng.standard_normal((n, 20))
+    X[:, :5] = centers[rng.integers(5, size=n), :5] + 0.015 * X[:, :5]
+    return X
+
+
+def overlapping(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Three clusters that overlap, in four features of different strength among ten."""
+    corners = np.array([[1.0, 1.0, -1.0, -1.0], [-1.0, 1.0, 1.0, 0.0], [0.0, -1.0, 0.0, 1.0]])
+    X = rng.standard_normal((n, 10))
+    X[:, :4] += (corners * [3.0, 2.5, 2.0, 1.6])[rng.integers(3, size=n)]
+    return X
+
+
+DESIGNS = [
+    Design("Simulation 2, k = 5, p = 20", simulation2, 5, 500, 0.05, 5, {}),
+    Design("overlapping, k = 3, p = 10", overlapping, 3, 400, 0.2, 4, {"scale": "standard"}),
+]
+
+
+def one_data_set(design: Design, truth: np.ndarray, n_boot: int, seed: int) -> dict[str, Any]:
+    """For both methods, which weights are covered, and how wide the intervals are."""
+    results = design.fit(design.n, np.random.default_rng([seed, 1]))
+    found = results.bootstrap(n_boot, random_state=seed)
+    answers = {}
+    for method in METHODS:
+        table = found.weight_intervals(0.95, method).iloc[: design.relevant]
+        inside = (table["lower"] <= truth) & (truth <= table["upper"])
+        answers[method] = inside.to_numpy()
+    return answers
+
+
+def main() -> None:
+    """Print a table of coverages."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-sets", type=int, default=200)
+    parser.add_argument("--n-boot", type=int, default=200)
+    parser.add_argument("--n-jobs", type=int, default=None)
+    options = parser.parse_args()
+    rows = []
+    for design in DESIGNS:
+        large = design.fit(500_000, np.random.default_rng(0))
+        truth = large.weights.to_numpy()[: design.relevant]
+        answers = Parallel(n_jobs=options.n_jobs)(
+            delayed(one_data_set)(design, truth, options.n_boot, seed)
+            for seed in range(options.data_sets)
+        )
+        for method in METHODS:
+            covered = 100 * np.mean([answer[method] for answer in answers], axis=0)
+            rows.append(
+                {
+                    "design": f"{design.name}, n = {design.n}",
+                    "method": method,
+                    "coverage, %": covered.mean(),
+                    "by feature, %": ", ".join(f"{share:.1f}" for share in covered),
+                    "population weights": ", ".join(f"{w:.3f}" for w in truth),
+                }
+            )
+    print(f"{options.data_sets} data sets, {options.n_boot} resamples, nominal 95 %")
+    print(pd.DataFrame(rows).to_string(index=False, float_format="%.1f"))
+
+
+if __name__ == "__main__":
+    main()

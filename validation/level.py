@@ -1,0 +1,102 @@
+"""The level of the permutation test of the features, and its power.
+
+Run ``python validation/level.py``. Features that are pure noise should be rejected at 5 % in 5 % of
+the cases, both beside real clusters and where nothing clusters at all; relevant features should be
+rejected nearly always. Beside it stands what a careless test does: permute a column and compare
+with the clusters it helped to find.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+import ewp
+from ewp.datasets import make_simulation2
+from ewp.feature_tests import permuted_dispersions
+
+
+def with_clusters(rng: np.random.Generator) -> np.ndarray:
+    """Simulation 2: three clusters in three features of ten."""
+    return make_simulation2(3, n=150, p=10, n_relevant=3, random_state=rng).X
+
+
+def overlapping(rng: np.random.Generator) -> np.ndarray:
+    """Three clusters that overlap, in three features of ten."""
+    X = rng.standard_normal((150, 10))
+    X[:, :3] += 2.5 * np.eye(3)[rng.integers(3, size=150)]
+    return X
+
+
+def without_clusters(rng: np.random.Generator) -> np.ndarray:
+    """Ten features of noise, three of them skewed, with heavy tails, or discrete."""
+    X = rng.standard_normal((150, 10))
+    X[:, 0] = rng.exponential(size=150)
+    X[:, 1] = rng.standard_t(3, size=150)
+    X[:, 2] = rng.integers(4, size=150)
+    return X
+
+
+DESIGNS: list[tuple[str, Callable[[np.random.Generator], np.ndarray], int, float, dict[str, Any]]]
+DESIGNS = [
+    ("Simulation 2, raw", with_clusters, 3, 0.05, {}),
+    ("overlapping, standardised", overlapping, 3, 0.3, {"scale": "standard"}),
+    ("overlapping, between form", overlapping, 3, 0.5, {"dispersion": "between"}),
+    ("no clusters, standardised", without_clusters, 0, 0.3, {"scale": "standard"}),
+]
+
+
+def careless(results: ewp.EWPResults, X: np.ndarray, n_perm: int, seed: int) -> np.ndarray:
+    """P-values against the clusters of all features, the tested one included."""
+    Z = X - X.mean(axis=0)
+    within, _ = permuted_dispersions(Z, results.labels.to_numpy(), None, n_perm, seed)
+    return (1 + (within[1:] <= within[0]).sum(axis=0)) / (n_perm + 1)
+
+
+def one_data_set(
+    draw: Callable[[np.random.Generator], np.ndarray],
+    penalty: float,
+    options: dict[str, Any],
+    n_perm: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """P-values of all features, by the package's test and by the careless one."""
+    X = draw(np.random.default_rng([seed, 2]))
+    results = ewp.fit(X, 3, lam=penalty * len(X), random_state=0, **options)
+    tests = results.test_features(n_perm, random_state=seed)
+    return tests.table["p_value"].to_numpy(), careless(results, X, n_perm, seed)
+
+
+def main() -> None:
+    """Print a table of rejection rates at 5 %."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-sets", type=int, default=200)
+    parser.add_argument("--n-perm", type=int, default=199)
+    parser.add_argument("--n-jobs", type=int, default=None)
+    options = parser.parse_args()
+    rows = []
+    for name, draw, relevant, penalty, how in DESIGNS:
+        found = Parallel(n_jobs=options.n_jobs)(
+            delayed(one_data_set)(draw, penalty, how, options.n_perm, seed)
+            for seed in range(options.data_sets)
+        )
+        rejected = 100 * (np.array(found) <= 0.05).mean(axis=0)
+        rows.append(
+            {
+                "design": name,
+                "noise, % rejected": rejected[0, relevant:].mean(),
+                "relevant, % rejected": rejected[0, :relevant].mean() if relevant else np.nan,
+                "careless test, noise": rejected[1, relevant:].mean(),
+            }
+        )
+    print(f"{options.data_sets} data sets, {options.n_perm} permutations, level 5 %")
+    print(pd.DataFrame(rows).to_string(index=False, float_format="%.1f", na_rep="--"))
+
+
+if __name__ == "__main__":
+    main()
