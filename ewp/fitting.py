@@ -27,12 +27,11 @@ from ewp.schedules import Annealed, Hard, Schedule
 from ewp.solver import Solution, TraceRow, iterate
 from ewp.starts import choose_start
 
-__all__ = ["Fit", "Recipe", "canonical_order", "fit_array", "one_blas_thread", "solve"]
+__all__ = ["Fit", "Recipe", "annealing", "canonical_order", "fit_array", "one_blas_thread", "solve"]
 
 
-#: Share of membership away from the nearest centroid at which annealing has done its work.
-_HARD = 1e-2
-_HARD_TO_THE_LAST_DIGIT = 1e-12
+#: Softness at which memberships are hard to the last digit.
+_HARD = 1e-12
 
 
 @dataclass(frozen=True)
@@ -185,6 +184,24 @@ def solve(
     return _canonical(engine, best, rule.metric(best.weights))
 
 
+def annealing(s0: float | None, eta: float, critical: float) -> Annealed | Hard:
+    """Schedule from a user's exponent, or from the critical one.
+
+    Parameters
+    ----------
+    s0 : float or None
+        An exponent of the user's own asks for the published annealing, to its very end; None is
+        automatic; -inf is the limit problem from the first step on.
+    eta : float
+    critical : float
+        The critical exponent.
+    """
+    if s0 is None:
+        s0 = min(-1.0, critical)
+        return Hard() if math.isinf(s0) else Annealed(s0, eta)
+    return Hard() if math.isinf(s0) else Annealed(s0, eta, _HARD)
+
+
 def default_prior(X: Array) -> Array:
     """Ones, with zeros for columns that never vary: they hold no information on clusters."""
     varying = np.zeros(X.shape[1], dtype=bool)
@@ -230,10 +247,7 @@ def fit_array(
         prior = default_prior(used) if recipe.prior is None else recipe.prior
         rule = RelativeEntropy.make(recipe.lam, engine.squares, prior, between=recipe.between)
         critical = engine_critical_exponent(engine, rule.update(engine.squares))
-        s0 = min(-1.0, critical) if recipe.s0 is None else recipe.s0
-        # an exponent of the user's own asks for the published annealing, to its very end
-        softness = _HARD if recipe.s0 is None else _HARD_TO_THE_LAST_DIGIT
-        schedule = Hard() if math.isinf(s0) else Annealed(s0, recipe.eta, softness)
+        schedule = annealing(recipe.s0, recipe.eta, critical)
         solution = solve(
             engine,
             k,
@@ -260,6 +274,6 @@ def fit_array(
         engine.squares,
         engine.total,
         prior,
-        s0,
+        schedule.start,
         critical,
     )

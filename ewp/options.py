@@ -12,7 +12,25 @@ from ewp.inputs import check_choice, check_integer, check_number, check_prior
 from ewp.polish import FULL, NONE
 from ewp.starts import check_init
 
-__all__ = ["check_options"]
+__all__ = ["check_exponent", "check_options"]
+
+
+#: Closer to zero the power mean gives rows next to a centroid nearly all influence, and rounding
+#: errors of their distances show in the objective.
+_SOFTEST = -0.1
+
+
+def check_exponent(s0: Any) -> float | None:
+    """Check the option `s0`: None for "auto", else a number, perhaps ``-inf``."""
+    if isinstance(s0, str):
+        check_choice("s0", s0, ("auto",))
+        return None
+    if s0 == -math.inf:
+        return -math.inf
+    number = check_number("s0", s0, below=0)
+    if number > _SOFTEST:
+        raise ValueError(f"s0={s0!r} must be {_SOFTEST:g} or less; the paper's choice is -1")
+    return number
 
 
 def check_options(model: Any, p: int) -> tuple[Recipe, list[Family]]:
@@ -35,13 +53,10 @@ def check_options(model: Any, p: int) -> tuple[Recipe, list[Family]]:
         open_families = families(scale, dispersion)
     else:
         lam = check_number("lam", model.lam, above=0)
-    s0 = None
-    if model.s0 != "auto":
-        s0 = -math.inf if model.s0 == -math.inf else check_number("s0", model.s0, below=0)
     recipe = Recipe(
         n_clusters=k,
         lam=lam,
-        s0=s0,
+        s0=check_exponent(model.s0),
         eta=check_number("eta", model.eta, above=1),
         init=check_init(model.init, k, p),
         n_init=check_integer("n_init", model.n_init, least=1),

@@ -82,16 +82,18 @@ class Annealed:
         Factor of a step, above 1 (the paper: 1.05).
     softness : float
         Memberships count as hard when less than this share of them is not with the nearest
-        centroid.
-    lowest : float
-        Exponents below this count as -inf. At -10,000 two distances that differ by 0.1 % have
-        memberships that differ by a factor of 20,000; what is still soft there are ties.
+        centroid. On Simulation 2 of the paper going to the limit at a fifth gives better
+        partitions than annealing on, in fewer steps.
+    span : float
+        Exponents beyond this multiple of the first count as -inf. At -10,000 two distances that
+        differ by 0.1 % have memberships that differ by a factor of 20,000; what is still soft
+        there are ties.
     """
 
     s0: float
     eta: float = 1.05
-    softness: float = 1e-2
-    lowest: float = -1e4
+    softness: float = 0.2
+    span: float = 1e4
 
     @property
     def start(self) -> float:
@@ -100,7 +102,7 @@ class Annealed:
 
     def following(self, s: float, softness: float) -> float:
         """Return ``eta * s``, or -inf once memberships are hard."""
-        if softness <= self.softness or s * self.eta < self.lowest:
+        if softness <= self.softness or s * self.eta < self.span * self.s0:
             return -math.inf
         return s * self.eta
 

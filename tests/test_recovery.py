@@ -27,7 +27,7 @@ def test_simulation_2(scale, share, polish, least):
         20,
         lambda X: share * len(X),
         range(10),
-        # one unpolished start of ten data sets has a mean with a standard error of 0.006
+        # one unpolished start of ten data sets has a mean with a standard error of 0.005
         starts=1 if polish else 3,
         scale=scale,
         polish=polish,

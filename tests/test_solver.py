@@ -168,7 +168,8 @@ def test_annealing_ends_at_the_limit():
     schedule = Annealed(-2.0, 1.5)
     assert schedule.following(-2.0, 0.5) == -3.0
     assert schedule.following(-2.0, 1e-3) == -np.inf
-    assert schedule.following(-9e3, 0.5) == -np.inf
+    assert schedule.following(-9e3, 0.5) == -1.35e4
+    assert schedule.following(-1.9e4, 0.5) == -np.inf
     assert schedule.is_final(-np.inf)
     assert not schedule.is_final(-2.0)
 

@@ -6,18 +6,19 @@ throughout, annealed. Squared distances are Euclidean.
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ewp.engine import ArrayEngine
 from ewp.exponent import engine_critical_exponent
+from ewp.fitting import annealing
 from ewp.inputs import check_number
 from ewp.kernel import Array
+from ewp.options import check_exponent
 from ewp.peers.base import WeightedPeer
 from ewp.rules import FixedWeights, WeightRule
-from ewp.schedules import Annealed, Fixed, Hard, Schedule
+from ewp.schedules import Fixed, Hard, Schedule
 
 __all__ = ["KHarmonicMeans", "KMeans", "PowerKMeans"]
 
@@ -222,11 +223,11 @@ class PowerKMeans(_Unweighted):
         self.n_jobs = n_jobs
 
     def _schedule(self, engine: ArrayEngine) -> Schedule:
-        return annealing(engine, np.ones(engine.p), self.s0, self.eta)
+        return annealing_from(engine, np.ones(engine.p), self.s0, self.eta)
 
 
-def annealing(engine: ArrayEngine, metric: Array, s0: Any, eta: Any) -> Schedule:
-    """Annealing from a given or from the critical exponent.
+def annealing_from(engine: ArrayEngine, metric: Array, s0: Any, eta: Any) -> Schedule:
+    """Annealing from a given or from the critical exponent, to its very end as published.
 
     Parameters
     ----------
@@ -236,9 +237,7 @@ def annealing(engine: ArrayEngine, metric: Array, s0: Any, eta: Any) -> Schedule
     s0 : float or "auto"
     eta : float
     """
-    factor = check_number("eta", eta, above=1)
-    if isinstance(s0, str) and s0 == "auto":
-        return Annealed(min(-1.0, engine_critical_exponent(engine, metric)), factor)
-    if s0 == -math.inf:
-        return Hard()
-    return Annealed(check_number("s0", s0, below=0), factor)
+    critical = engine_critical_exponent(engine, metric)
+    first = check_exponent(s0)
+    first = min(-1.0, critical) if first is None else first
+    return annealing(first, check_number("eta", eta, above=1), critical)

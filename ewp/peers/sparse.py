@@ -18,7 +18,7 @@ from ewp.fitting import canonical_order
 from ewp.inputs import check_choice, check_number
 from ewp.kernel import Array
 from ewp.peers.base import Found, Options, Peer
-from ewp.peers.plain import annealing
+from ewp.peers.plain import annealing_from
 from ewp.permutation import SparseGap, sparse_gap
 from ewp.rules import SparseWeights
 from ewp.schedules import Hard, Schedule
@@ -195,7 +195,7 @@ class SparseKMeans(Peer):
 
     def _schedule(self, engine: ArrayEngine) -> Schedule:
         if self.algorithm == "annealed":
-            return annealing(engine, np.ones(engine.p), self.s0, self.eta)
+            return annealing_from(engine, np.ones(engine.p), self.s0, self.eta)
         return Hard()
 
     def _search(self, engine: ArrayEngine, options: Options, rng: np.random.Generator) -> Found:
