@@ -78,6 +78,10 @@ class Tables:
         else:
             index = results.labels.index if fitted else None
             out = pd.DataFrame(values.copy(), columns=results.feature_names, index=index)
-        out[".cluster"] = results.labels.to_numpy() if fitted else nearest
-        out[".distance"] = np.sqrt(np.maximum(squared, 0.0))
+        cluster = results.labels.to_numpy() if fitted else nearest
+        added = {".cluster": cluster, ".distance": np.sqrt(np.maximum(squared, 0.0))}
+        for name, column in added.items():
+            # of several levels of column names the last says what it is
+            depth = out.columns.nlevels
+            out[name if depth == 1 else (*[""] * (depth - 1), name)] = column
         return out

@@ -50,6 +50,7 @@ def assemble(
     options: dict[str, Any] = {
         "init": recipe.init if isinstance(recipe.init, str) else "array",
         "n_init": recipe.n_init,
+        "named_features": isinstance(X, pd.DataFrame),
         "polish": recipe.polish.rounds > 0,
         "max_iter": recipe.max_iter,
         "tol": recipe.tol,

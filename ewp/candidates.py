@@ -17,9 +17,10 @@ from joblib import Parallel, delayed
 from sklearn.metrics import adjusted_rand_score
 from tqdm.auto import tqdm
 
+from ewp.blas import one_blas_thread
 from ewp.criteria import Criterion, Score
 from ewp.engine import ArrayEngine
-from ewp.fitting import Recipe, default_prior, one_blas_thread
+from ewp.fitting import Recipe, default_prior
 from ewp.kernel import Array
 from ewp.path import penalty_grid
 from ewp.polish import LIGHT
@@ -109,7 +110,7 @@ def candidates(
     n_lams: int,
 ) -> list[Candidate]:
     """Every family with its own grid of penalties, or with the given ones."""
-    prior = default_prior(X)
+    prior = default_prior(X, weight)
     found = []
     for family in families:
         grid = lams

@@ -109,8 +109,9 @@ def demo(
     """Run the paper's motivating example: 20 clusters, 100 features, 5 of them relevant."""
     from ewp import demo as example
 
-    if not out.parent.is_dir():
-        raise _fail("demo", f"the folder {out.parent} of --out does not exist")
+    problem = example.problem_with(out)
+    if problem:
+        raise _fail("demo", f"--out {str(out)!r}: {problem}")
     typer.echo("Simulation 2 of the paper: 2000 rows, 100 features of which 5 matter, 20 clusters.")
     found = example.run(seed)
     typer.echo(f"\n{found.results.summary()}\n")

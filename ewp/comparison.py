@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ewp.blas import one_blas_thread
 from ewp.comparison_results import Comparison
 from ewp.engine import ArrayEngine
-from ewp.fitting import one_blas_thread
 from ewp.inputs import (
     check_choice,
     check_data,

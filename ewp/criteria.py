@@ -15,9 +15,10 @@ import numpy as np
 from scipy.special import entr
 from sklearn.metrics import adjusted_rand_score
 
+from ewp.blas import one_blas_thread
 from ewp.density import PartitionDensity, resolution
 from ewp.engine import assign
-from ewp.fitting import Fit, Recipe, fit_array, one_blas_thread
+from ewp.fitting import Fit, Recipe, fit_array
 from ewp.folds import Fold, folds, subsample_pairs
 from ewp.kernel import Array
 

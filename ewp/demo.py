@@ -6,6 +6,7 @@ on standardised features, with a summary, a table and a picture.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,22 @@ def run(seed: int = 0, k: int = 20, n_trials: int = 3) -> Demo:
             for scaling, share in _PENALTIES.items()
         },
     )
+
+
+def problem_with(path: Path) -> str | None:
+    """Why a picture cannot be written to a path; None if it can, as far as one sees beforehand."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    formats = FigureCanvasAgg.get_supported_filetypes()
+    if path.is_dir():
+        return "this is a folder; give the name of a file"
+    if path.suffix.lower().removeprefix(".") not in formats:
+        return f"the suffix must be one of {', '.join(sorted(formats))}"
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist; make it first"
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        return "it may not be written; choose another folder"
+    return None
 
 
 def draw(found: Demo, path: Path) -> None:

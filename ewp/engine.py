@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
+from ewp.blas import one_blas_thread
 from ewp.kernel import Array, Metric, Statistics, Workspace, block_distances, block_statistics
 
 __all__ = ["ArrayEngine", "assign", "distances"]
@@ -55,7 +56,7 @@ class ArrayEngine:
         Validated data of any float type and memory layout; never modified or copied whole unless
         small.
     sample_weight : ndarray of shape (n,) or None
-        Positive weights of the rows.
+        Weights of the rows, not negative; rows of weight zero get labels but no say.
     center : ndarray of shape (p,) or None
         What is subtracted from the rows; the weighted mean if None.
     scale : ndarray of shape (p,), "standard" or None
@@ -106,6 +107,11 @@ class ArrayEngine:
 
     # -- preparation ---------------------------------------------------------------------------
 
+    @property
+    def _first(self) -> int:
+        """The first row that counts."""
+        return 0 if self.sample_weight is None else int(np.argmax(self.sample_weight > 0))
+
     def _slices(self, rows: int) -> Iterator[slice]:
         for start in range(0, self.n, rows):
             yield slice(start, min(start + rows, self.n))
@@ -115,7 +121,7 @@ class ArrayEngine:
 
     def _mean(self) -> Array:
         """Weighted mean, summed about a row: exact for constant columns, safe for large offsets."""
-        mean = np.array(self.X[0], dtype=np.float64)
+        mean = np.array(self.X[self._first], dtype=np.float64)
         for _ in range(2):
             correction = np.zeros(self.p)
             for rows in self._slices(_block_rows(self.p, 1)):
@@ -140,28 +146,39 @@ class ArrayEngine:
         if self._scaled:
             target /= self.scale
 
-    @cached_property
+    @property
     def order(self) -> np.ndarray:
-        """Order of the rows by value: first by length, then along a fixed direction.
+        """Order of the rows by value, see `canonical`."""
+        return self.canonical[0]
 
-        Length is measured in units of the columns' standard deviations, which no permutation of
-        rows or columns changes. Keys are rounded so that their last digits, which depend on the
-        order of summation, do not matter.
+    @cached_property
+    def canonical(self) -> tuple[np.ndarray, np.ndarray]:
+        """Order of the rows by value, and which of them differ from the row before.
+
+        Rows are sorted by their length, by the sum of their cubes and along a fixed direction, in
+        units of the columns' standard deviations. The first two do not change when rows or
+        columns are permuted. Keys are rounded relative to the row's own length, so that their
+        last digits, which depend on the order of summation, do not matter.
         """
         varying = self.squares > 0
         inverse = varying / np.sqrt(np.where(varying, self.squares, 1.0) / self.total)
-        direction = np.cos(np.arange(1, self.p + 1))
-        length = np.empty(self.n)
-        along = np.empty(self.n)
+        direction = np.cos(np.arange(1, self.p + 1)) / np.sqrt(self.p)
+        keys = np.empty((3, self.n))
         for rows in self._slices(_block_rows(self.p, 1)):
             block = self.rows(rows)
             block *= inverse
-            along[rows] = block @ direction
-            length[rows] = np.einsum("il,il->i", block, block)
-        for key in (length, along):
-            key /= max(float(np.abs(key).max()), np.finfo(float).tiny)
-            np.round(key, 11, out=key)
-        return np.lexsort((along, length))
+            length = np.sqrt(np.einsum("il,il->i", block, block))
+            block /= np.where(length > 0, length, 1.0)[:, None]
+            keys[0, rows] = block @ direction
+            keys[1, rows] = np.einsum("il,il,il->i", block, block, block)
+            keys[2, rows] = length
+        np.round(keys[:2], 10, out=keys[:2])
+        mantissa, exponent = np.frexp(keys[2])
+        keys[2] = np.ldexp(np.round(mantissa, 10), exponent)
+        order = np.lexsort(keys)
+        distinct = np.ones(self.n, dtype=bool)
+        np.any(keys[:, order[1:]] != keys[:, order[:-1]], axis=0, out=distinct[1:])
+        return order, distinct
 
     # -- passes over the data ------------------------------------------------------------------
 
@@ -310,8 +327,9 @@ def assign(
     distance : ndarray of shape (n,)
         Squared weighted distance to the nearest centroid.
     """
-    engine = ArrayEngine(X, center=center, scale=scale)
-    return engine.assign(engine.inside(theta), weights)
+    with one_blas_thread():
+        engine = ArrayEngine(X, center=center, scale=scale)
+        return engine.assign(engine.inside(theta), weights)
 
 
 def distances(X: Array, theta: Array, weights: Array, center: Array, scale: Array) -> Array:
@@ -319,5 +337,6 @@ def distances(X: Array, theta: Array, weights: Array, center: Array, scale: Arra
 
     Parameters are those of `assign`.
     """
-    engine = ArrayEngine(X, center=center, scale=scale)
-    return engine.distances(engine.inside(theta), weights)
+    with one_blas_thread():
+        engine = ArrayEngine(X, center=center, scale=scale)
+        return engine.distances(engine.inside(theta), weights)

@@ -38,7 +38,9 @@ def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
     float
         ``1 - 1 / (2 lambda_max(G))``, at most 1/2.
     """
-    used = np.flatnonzero(weights > 0)
+    used = np.flatnonzero(weights * engine.squares > 0)
+    if not len(used):
+        return -np.inf  # all rows equal: nothing can split, and no exponent is critical
     root = np.sqrt(weights[used])
     starts = range(0, engine.n, _ROWS)
     prepared = engine.n * len(used) * 8 <= 2**23
@@ -74,8 +76,7 @@ def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
         operator = LinearOperator((len(used), len(used)), matvec=apply, dtype=np.float64)
         first = np.random.default_rng(0).standard_normal(len(used))
         largest = eigsh(operator, k=1, which="LA", v0=first, return_eigenvectors=False)[0]
-    # all rows equal: nothing can split, and no exponent is critical
-    return 1.0 - 0.5 / float(largest) if largest > 0 else -np.inf
+    return 1.0 - 0.5 / float(largest)
 
 
 def critical_exponent(

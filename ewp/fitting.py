@@ -7,19 +7,16 @@ scikit-learn; the estimator and the results object wrap what comes out.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from ewp.blas import one_blas_thread
 from ewp.engine import ArrayEngine, assign
 from ewp.exponent import engine_critical_exponent
-from ewp.inputs import check_distinct
+from ewp.inputs import check_distinct, check_spread
 from ewp.kernel import Array
 from ewp.polish import FULL, Effort, polish
 from ewp.rules import RelativeEntropy, WeightRule
@@ -27,7 +24,7 @@ from ewp.schedules import Annealed, Hard, Schedule
 from ewp.solver import Solution, TraceRow, iterate
 from ewp.starts import choose_start
 
-__all__ = ["Fit", "Recipe", "annealing", "canonical_order", "fit_array", "one_blas_thread", "solve"]
+__all__ = ["Fit", "Recipe", "annealing", "canonical_order", "fit_array", "solve"]
 
 
 #: Softness at which memberships are hard to the last digit.
@@ -93,20 +90,6 @@ class Fit:
     critical_exponent: float
 
 
-@functools.cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Context in which BLAS uses one thread.
-
-    Blocks are too small for BLAS's own threads, and its sums depend on their number.
-    """
-    limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limits
-
-
 def canonical_order(
     engine: ArrayEngine, theta: Array, metric: Array, labels: np.ndarray
 ) -> np.ndarray:
@@ -125,14 +108,19 @@ def canonical_order(
     radius /= max(float(radius.max()), np.finfo(float).tiny)
     # two equal clusters lie opposite each other: their third moments tell them apart
     moment = (theta**3) @ metric
-    moment /= max(float(np.abs(moment).max()), np.finfo(float).tiny)
+    moment /= max(float((np.abs(theta) ** 3 @ metric).max()), np.finfo(float).tiny)
     return np.lexsort([*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)])
 
 
 def _canonical(engine: ArrayEngine, solution: Solution, metric: Array) -> Solution:
     """Put the clusters into their canonical order."""
-    labels, _ = engine.assign(solution.theta, metric)
-    solution.theta = solution.theta[canonical_order(engine, solution.theta, metric, labels)]
+    for _ in range(len(solution.theta)):
+        labels, _ = engine.assign(solution.theta, metric)
+        order = canonical_order(engine, solution.theta, metric, labels)
+        # rows between equal centroids go to the first, which changes when these are sorted
+        if (order == np.arange(len(order))).all():
+            break
+        solution.theta = solution.theta[order]
     return solution
 
 
@@ -169,7 +157,8 @@ def solve(
         Called with every row of the trace as it is made.
     """
     weights = rule.start()
-    *starts, finisher = rng.spawn(n_init + 1)
+    # from given centroids every start is the same
+    *starts, finisher = rng.spawn((n_init if isinstance(init, str) else 1) + 1)
     best: Solution | None = None
     for start in starts:
         theta = choose_start(engine, k, init, rule.metric(weights), start)
@@ -202,11 +191,16 @@ def annealing(s0: float | None, eta: float, critical: float) -> Annealed | Hard:
     return Hard() if math.isinf(s0) else Annealed(s0, eta, _HARD)
 
 
-def default_prior(X: Array) -> Array:
+def default_prior(X: Array, sample_weight: Array | None = None) -> Array:
     """Ones, with zeros for columns that never vary: they hold no information on clusters."""
     varying = np.zeros(X.shape[1], dtype=bool)
+    first = X[0 if sample_weight is None else int(np.argmax(sample_weight > 0))]
     for start in range(0, len(X), 1024):
-        varying |= (X[start : start + 1024] != X[0]).any(axis=0)
+        part = slice(start, start + 1024)
+        differs = X[part] != first
+        if sample_weight is not None:
+            differs &= (sample_weight[part] > 0)[:, None]
+        varying |= differs.any(axis=0)
     return varying.astype(float) if varying.any() else np.ones(X.shape[1])
 
 
@@ -236,15 +230,13 @@ def fit_array(
     Fit
     """
     k = recipe.n_clusters
-    used, weight = X, sample_weight
-    if sample_weight is not None and not sample_weight.all():
-        used, weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-    check_distinct(used, k)
+    check_distinct(X, k, sample_weight)
     with one_blas_thread():
         engine = ArrayEngine(
-            used, weight, scale="standard" if recipe.standardise else None, n_jobs=n_jobs
+            X, sample_weight, scale="standard" if recipe.standardise else None, n_jobs=n_jobs
         )
-        prior = default_prior(used) if recipe.prior is None else recipe.prior
+        check_spread(engine.squares, k)
+        prior = default_prior(X, sample_weight) if recipe.prior is None else recipe.prior
         rule = RelativeEntropy.make(recipe.lam, engine.squares, prior, between=recipe.between)
         critical = engine_critical_exponent(engine, rule.update(engine.squares))
         schedule = annealing(recipe.s0, recipe.eta, critical)

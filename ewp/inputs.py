@@ -19,14 +19,18 @@ from sklearn.utils import check_array, check_random_state
 from ewp.kernel import Array
 
 __all__ = [
+    "aligned",
     "check_choice",
     "check_data",
     "check_distinct",
+    "check_flag",
     "check_integer",
+    "check_jobs",
     "check_new_data",
     "check_number",
     "check_prior",
     "check_sample_weight",
+    "check_spread",
     "generator",
     "names",
     "remember_features",
@@ -39,6 +43,19 @@ def generator(random_state: Any) -> np.random.Generator:
         random_state = check_random_state(None)
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    if isinstance(random_state, np.random.SeedSequence):
+        # a copy: the caller's would remember the generators spawned from it
+        random_state = np.random.SeedSequence(
+            random_state.entropy,
+            spawn_key=random_state.spawn_key,
+            pool_size=random_state.pool_size,
+            n_children_spawned=random_state.n_children_spawned,
+        )
+    if isinstance(random_state, np.random.Generator) and not hasattr(
+        random_state.bit_generator.seed_seq, "spawn"
+    ):
+        # a bit generator seeded in NumPy's legacy way cannot spawn
+        return np.random.default_rng(random_state.integers(0, 2**31 - 1, size=4))
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
@@ -57,6 +74,9 @@ def names(X: Any, array: Array) -> tuple[pd.Index, pd.Index]:
 
 
 def _check_numeric_columns(X: pd.DataFrame) -> None:
+    if not X.columns.is_unique:
+        repeated = list(X.columns[X.columns.duplicated()].unique())
+        raise ValueError(f"column names of X are not unique: {_listing(repeated)}; rename them")
     wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     # object columns may still hold numbers
     wrong = [name for name in wrong if X[name].dtype != object or _is_text(X[name])]
@@ -79,7 +99,7 @@ def _listing(items: list[Any], most: int = 10) -> str:
 def _check_finite(X: Array, columns: pd.Index) -> None:
     for start in range(0, len(X), 4096):
         block = X[start : start + 4096]
-        if np.isfinite(np.add.reduce(block, axis=None)):
+        if np.isfinite(np.add.reduce(block, axis=None, dtype=np.float64)):
             continue
         bad = ~np.isfinite(block)
         if bad.any():
@@ -108,7 +128,13 @@ def check_data(X: Any) -> Array:
             "sparse X is not supported: centring makes it dense; pass X.toarray() if it fits "
             "in memory"
         )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X has {np.ma.count_masked(X)} masked values; fill them or drop their rows first"
+        )
     if isinstance(X, pd.DataFrame):
+        if not X.size:
+            raise ValueError(f"X is empty: it has {X.shape[0]} rows and {X.shape[1]} columns")
         _check_numeric_columns(X)
     columns = X.columns if isinstance(X, pd.DataFrame) else None
     array: Array = check_array(
@@ -119,11 +145,19 @@ def check_data(X: Any) -> Array:
     )
     _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns)
     largest = max(float(array.max()), -float(array.min()))
-    if largest > 1e150:
+    if largest > _LARGEST:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
         )
     return array
+
+
+def check_spread(squares: Array, k: int) -> None:
+    """Check that the sums of squares of data with k distinct rows have not vanished."""
+    if k > 1 and not squares.any():
+        raise ValueError(
+            "X varies so little that its squares vanish in floating point; multiply X by a constant"
+        )
 
 
 def _finite_keyword() -> str:
@@ -135,6 +169,8 @@ def _finite_keyword() -> str:
 
 
 _FINITE = _finite_keyword()
+#: Values and weights up to here have sums of squares that do not overflow.
+_LARGEST = 1e100
 
 
 def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -148,7 +184,7 @@ def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def check_new_data(X: Any, feature_names: pd.Index) -> Array:
+def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Array:
     """Check data for prediction against the features of the fit.
 
     Parameters
@@ -157,11 +193,12 @@ def check_new_data(X: Any, feature_names: pd.Index) -> Array:
         A DataFrame's columns must be those of the fit, in the same order.
     feature_names : Index
         Names of the features at fit.
+    named : bool
+        Whether the names are the user's own; names given for want of others bind nobody.
     """
     array = check_data(X)
     if array.shape[1] != len(feature_names):
         raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
-    named = not feature_names.equals(pd.Index([f"x{i}" for i in range(len(feature_names))]))
     if isinstance(X, pd.DataFrame) and named and not X.columns.equals(feature_names):
         missing = [name for name in feature_names if name not in X.columns]
         extra = [name for name in X.columns if name not in feature_names]
@@ -200,7 +237,37 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
         )
     if not (weight > 0).any():
         raise ValueError("all of sample_weight is zero; at least one row needs a positive weight")
+    if weight.max() > _LARGEST:
+        raise ValueError(
+            f"sample_weight is as large as {weight.max():.3g}; divide the weights by a constant"
+        )
     return weight
+
+
+def aligned(name: str, value: Any, columns: pd.Index | None) -> Any:
+    """Bring an option with an entry a feature into the order of the data's columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, for the message.
+    value : object
+        A Series by feature or a DataFrame with a column a feature is matched by name; anything
+        else, and default labels 0, 1, ..., by position.
+    columns : Index or None
+        The data's column names; None if they have none.
+    """
+    if columns is None or not isinstance(value, pd.Series | pd.DataFrame):
+        return value
+    labels = value.index if isinstance(value, pd.Series) else value.columns
+    if isinstance(labels, pd.RangeIndex) and labels.equals(pd.RangeIndex(len(labels))):
+        return value
+    if len(labels) != len(columns) or set(labels) != set(columns):
+        raise ValueError(
+            f"{name} is labelled {_listing(list(labels))}, but the columns of X are "
+            f"{_listing(list(columns))}; use the same names, or pass {name}.to_numpy()"
+        )
+    return value[columns]
 
 
 def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
@@ -215,6 +282,7 @@ def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
             f"{name} must be finite and not negative, with at least one positive entry; "
             f"it ranges from {array.min():g} to {array.max():g}"
         )
+    array = array / array.max()
     return array * (p / array.sum())
 
 
@@ -250,22 +318,43 @@ def check_integer(name: str, value: Any, *, least: int) -> int:
     return int(value)
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Check an option that is on or off."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+def check_jobs(n_jobs: Any) -> int | None:
+    """Check a number of jobs as joblib understands it."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None, a positive number, or -1 for all processors"
+        )
+    return int(n_jobs)
+
+
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """Check an option that takes one of a few values."""
-    if not any(value is choice or value == choice for choice in choices):
+    text = isinstance(value, str)
+    if not any(value is choice or (text and value == choice) for choice in choices):
         raise ValueError(f"{name}={value!r} is unknown; give one of {_listing(list(choices))}")
     return value
 
 
 def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None:
     """Check that at least k distinct rows (of positive weight) exist."""
-    seen: set[bytes] = set()
-    for i in range(len(X)):
-        if sample_weight is not None and sample_weight[i] == 0:
-            continue
-        seen.add((X[i] + 0.0).tobytes())  # -0.0 and 0.0 are the same value
+    seen = pd.DataFrame(np.empty((0, X.shape[1]), dtype=X.dtype))
+    start, size = 0, 2 * k
+    while start < len(X):
+        rows = slice(start, start + size)
+        part = X[rows] if sample_weight is None else X[rows][sample_weight[rows] > 0]
+        seen = pd.concat([seen, pd.DataFrame(part + 0.0)]).drop_duplicates()
         if len(seen) >= k:
             return
+        start, size = start + size, min(2 * size, 2**16)
     raise ValueError(
         f"k={k} exceeds the {len(seen)} distinct rows of X (n_samples={len(X)}); "
         "ask for fewer clusters"

@@ -24,9 +24,11 @@ Array = NDArray[np.float64]
 
 #: exp of less than this is not worth its time: subnormal numbers slow exp and GEMM by factors.
 _LOWEST_EXPONENT = -600.0
-#: Squared distances below this share of the data's scale are recomputed from differences.
-_SMALL = 1e-6
-#: ... and floored here: smaller ones are rounding errors of the coordinates themselves.
+#: Squared distances below this share of the row's squared length have lost digits to cancellation
+#: (the centroid is then about as long as the row) and are recomputed from differences.
+_SMALL = 4e-6
+#: ... and floored at this share of the data's scale: smaller ones are rounding errors of the
+#: coordinates themselves.
 _FLOOR = float(np.finfo(np.float64).eps) ** 2
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -43,14 +45,13 @@ class Metric:
         Diagonal of the metric, ``d_ij = sum_l weights_l (x_il - theta_jl)**2``.
     product : ndarray of shape (k, p + 1)
         ``[-2 theta * weights | sum_l weights_l theta_l**2]``.
-    small, floor : float
-        Absolute thresholds for recomputed and for floored squared distances.
+    floor : float
+        Least squared distance.
     """
 
     theta: Array
     weights: Array
     product: Array
-    small: float
     floor: float
 
     @classmethod
@@ -62,7 +63,7 @@ class Metric:
         product[:, p] = np.einsum("jl,jl->j", theta, product[:, :p])
         product[:, :p] *= -2.0
         scale = spread + float(product[:, p].max())
-        return cls(theta, weights, product, _SMALL * scale, max(_FLOOR * scale, _TINY))
+        return cls(theta, weights, product, max(_FLOOR * scale, _TINY))
 
 
 @dataclass
@@ -140,19 +141,25 @@ def block_distances(
     """
     distance = work.distance[:, : len(block)]
     np.matmul(metric.product, block.T, out=distance)
-    distance += squares @ metric.weights
+    length = squares @ metric.weights
+    distance += length
     nearest = distance.min(axis=0)
-    if nearest.min() < metric.small:
-        _recompute_small(block, distance, nearest, metric)
+    length *= _SMALL
+    np.maximum(length, metric.floor, out=length)
+    rows = np.flatnonzero(nearest < length)
+    if len(rows):
+        _recompute_small(block, distance, nearest, metric, rows, length)
     return distance, nearest
 
 
-def _recompute_small(block: Array, distance: Array, nearest: Array, metric: Metric) -> None:
+def _recompute_small(
+    block: Array, distance: Array, nearest: Array, metric: Metric, rows: np.ndarray, small: Array
+) -> None:
     """Replace cancelled distances by sums of squared differences, in place."""
     p = len(metric.weights)
-    rows = np.flatnonzero(nearest < metric.small)
-    for j in np.flatnonzero((distance[:, rows] < metric.small).any(axis=1)):
-        hit = rows[distance[j, rows] < metric.small]
+    cancelled = distance[:, rows] < small[rows]
+    for j in np.flatnonzero(cancelled.any(axis=1)):
+        hit = rows[cancelled[j]]
         difference = block[hit, :p] - metric.theta[j]
         difference *= difference
         distance[j, hit] = np.maximum(difference @ metric.weights, metric.floor)

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -24,7 +25,7 @@ from tqdm.auto import tqdm
 from ewp.assemble import assemble
 from ewp.choice import Choice, SelectionOptions, choose
 from ewp.engine import assign, distances
-from ewp.fitting import fit_array, one_blas_thread
+from ewp.fitting import fit_array
 from ewp.inputs import (
     check_data,
     check_distinct,
@@ -73,7 +74,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     eta : float, default=1.05
         Factor by which the exponent moves every step, above 1.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Starting centroids; an array is in data units.
+        Starting centroids; an array is in data units, a DataFrame is matched with the columns of
+        the data by name.
     n_init : int, default=1
         Number of starts; the one with the lowest limit objective is kept. More than one makes
         no difference with an array for `init`. With ``lam="auto"`` and more features than rows
@@ -89,7 +91,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         "within".
     prior : array of shape (n_features,) or None, default=None
         What is known about the features beforehand: weights are proportional to
-        ``prior * exp(-D / lam)``. Zero excludes a feature. None is uniform on the columns that
+        ``prior * exp(-D / lam)``; it is scaled to a mean of 1. Zero excludes a feature. A Series
+        is matched with the columns of a DataFrame by name. None is uniform on the columns that
         vary; constant columns get no weight.
     polish : bool, default=True
         Search for a better partition in the learned metric after the annealing. False, with
@@ -101,7 +104,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         variation for the weights.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the starts and of the polish. The same seed gives the same answer for any
-        `n_jobs` and any order of the rows.
+        `n_jobs`, and, ties apart, for any order of the rows and columns.
     n_jobs : int or None, default=None
         Number of threads of a fit and of processes of the selection, as in joblib.
     progress : bool, default=False
@@ -110,7 +113,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of every row; cluster 0 is the largest.
+        Cluster of every row; cluster 0 has the largest sum of sample weights.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centroids in data units.
     feature_weights_ : ndarray of shape (n_features,)
@@ -212,7 +215,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         array = check_data(X)
         remember_features(self, X, reset=True)
-        recipe, open_families = check_options(self, array.shape[1])
+        columns = X.columns if isinstance(X, pd.DataFrame) else None
+        recipe, open_families = check_options(self, array.shape[1], columns)
         weight = check_sample_weight(sample_weight, len(array))
         selecting, fitting = generator(self.random_state).spawn(2)
         choice = None
@@ -283,9 +287,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         -------
         ndarray of shape (n_samples,)
         """
-        checked = self._checked(X)
-        with one_blas_thread():
-            return assign(*checked)[0]
+        return assign(*self._checked(X))[0]
 
     def transform(self, X: Any) -> Array:
         """Weighted distances to the centroids (not squared).
@@ -298,9 +300,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         -------
         ndarray of shape (n_samples, n_clusters)
         """
-        checked = self._checked(X)
-        with one_blas_thread():
-            return np.sqrt(distances(*checked))
+        return np.sqrt(distances(*self._checked(X)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Opposite of the limit objective on X.
@@ -320,8 +320,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         checked = self._checked(X)
         weight = check_sample_weight(sample_weight, len(checked[0]))
-        with one_blas_thread():
-            nearest = assign(*checked)[1]
+        nearest = assign(*checked)[1]
         if weight is None:
             weight = np.ones(len(nearest))
         results = self.results_

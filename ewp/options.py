@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
+
 from ewp.candidates import Family
 from ewp.choice import families
 from ewp.fitting import Recipe
-from ewp.inputs import check_choice, check_integer, check_number, check_prior
+from ewp.inputs import (
+    aligned,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_jobs,
+    check_number,
+    check_prior,
+)
 from ewp.polish import FULL, NONE
 from ewp.starts import check_init
 
@@ -33,8 +43,10 @@ def check_exponent(s0: Any) -> float | None:
     return number
 
 
-def check_options(model: Any, p: int) -> tuple[Recipe, list[Family]]:
-    """Check an estimator's options for data with p features.
+def check_options(
+    model: Any, p: int, columns: pd.Index | None = None
+) -> tuple[Recipe, list[Family]]:
+    """Check an estimator's options for data with p features, perhaps with names.
 
     Returns
     -------
@@ -53,17 +65,19 @@ def check_options(model: Any, p: int) -> tuple[Recipe, list[Family]]:
         open_families = families(scale, dispersion)
     else:
         lam = check_number("lam", model.lam, above=0)
+    check_jobs(model.n_jobs)
+    check_flag("progress", model.progress)
     recipe = Recipe(
         n_clusters=k,
         lam=lam,
         s0=check_exponent(model.s0),
         eta=check_number("eta", model.eta, above=1),
-        init=check_init(model.init, k, p),
+        init=check_init(aligned("init", model.init, columns), k, p),
         n_init=check_integer("n_init", model.n_init, least=1),
         standardise=scale == "standard",
         between=dispersion == "between",
-        prior=check_prior(model.prior, p),
-        polish=FULL if model.polish else NONE,
+        prior=check_prior(aligned("prior", model.prior, columns), p),
+        polish=FULL if check_flag("polish", model.polish) else NONE,
         max_iter=check_integer("max_iter", model.max_iter, least=1),
         tol=check_number("tol", model.tol, above=0),
     )

@@ -312,7 +312,8 @@ def _choose_features(
         heaviest = np.argsort(-w, kind="stable")[:2]
         return [int(i) for i in heaviest] if w[heaviest].sum() >= 0.99 * w.sum() else None
     known = list(range(len(w))) if names is None else list(names)
-    wanted = [features] if isinstance(features, str) else list(features)
+    wanted = list(features) if isinstance(features, Sequence) else [features]
+    wanted = [features] if isinstance(features, str) else wanted
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise ValueError(f"no feature is called {unknown[0]!r}; the first ones are {known[:5]}")

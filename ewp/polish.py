@@ -21,7 +21,7 @@ from ewp.kernel import Array
 from ewp.rules import FixedWeights, WeightRule
 from ewp.schedules import Hard
 from ewp.solver import Solution, iterate
-from ewp.starts import plus_plus
+from ewp.starts import draw_rows, plus_plus
 
 __all__ = ["FULL", "LIGHT", "NONE", "Effort", "polish"]
 
@@ -70,6 +70,16 @@ def _sample(engine: ArrayEngine, size: int, rng: np.random.Generator) -> np.ndar
     return engine.order[np.minimum(np.searchsorted(cumulated, points, "right"), engine.n - 1)]
 
 
+def _distinct(engine: ArrayEngine) -> tuple[np.ndarray, Array | None]:
+    """One of all equal rows each, in canonical order, and how much they weigh together."""
+    order, first = engine.canonical
+    if engine.sample_weight is None and first.all():
+        return order, None
+    mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
+    together = np.add.reduceat(mass[order], np.flatnonzero(first))
+    return order[first][together > 0], together[together > 0]
+
+
 def _search_engine(
     engine: ArrayEngine, k: int, weights: Array, rng: np.random.Generator
 ) -> tuple[ArrayEngine, np.ndarray]:
@@ -80,8 +90,8 @@ def _search_engine(
         used = np.array([int(np.argmax(weights))])
     most = min(_SEARCH_BYTES // (8 * len(used)), max(_ROWS_A_CLUSTER * k, _FEWEST_ROWS))
     most = max(most, 2 * k)
-    rows, mass = np.arange(engine.n), engine.sample_weight
-    if engine.n > most:
+    rows, mass = _distinct(engine)
+    if len(rows) > most:
         rows, mass = _sample(engine, most, rng), None
     X = np.empty((len(rows), len(used)))
     for start in range(0, len(rows), 256):
@@ -97,21 +107,23 @@ def _lloyd(engine: ArrayEngine, theta: Array) -> Solution:
     )
 
 
-def _errors(engine: ArrayEngine, theta: Array) -> tuple[Array, Array]:
-    """Error of every centroid, and how much the total would grow without it."""
-    first, nearest, second = engine.two_nearest(theta, np.ones(engine.p))
-    gain = second - nearest
+def _split(engine: ArrayEngine, theta: Array, count: int, rng: np.random.Generator) -> Array:
+    """Give the clusters with the largest errors a second centroid, at one of their worse rows."""
+    labels, error = engine.assign(theta, np.ones(engine.p))
     if engine.sample_weight is not None:
-        nearest = nearest * engine.sample_weight
-        gain *= engine.sample_weight
-    error = np.bincount(first, nearest, len(theta)).astype(np.float64)
-    growth = np.bincount(first, gain, len(theta)).astype(np.float64)
-    return error, growth
+        error = error * engine.sample_weight
+    worst = np.argsort(-np.bincount(labels, error, len(theta)), kind="stable")[:count]
+    rows = [draw_rows(engine, np.where(labels == j, error, 0.0), rng, 1)[0] for j in worst]
+    return np.vstack([theta, engine.rows(np.array(rows))])
 
 
 def _remove(engine: ArrayEngine, theta: Array, count: int) -> Array:
     """Drop the centroids that are missed least, never two neighbours at once."""
-    _, utility = _errors(engine, theta)
+    labels, nearest, second = engine.two_nearest(theta, np.ones(engine.p))
+    missed = second - nearest
+    if engine.sample_weight is not None:
+        missed *= engine.sample_weight
+    utility = np.bincount(labels, missed, len(theta))
     gaps = cdist(theta, theta, "sqeuclidean")
     np.fill_diagonal(gaps, np.inf)
     spared: set[int] = set()
@@ -133,11 +145,7 @@ def _breathe(engine: ArrayEngine, start: Solution, rng: np.random.Generator) -> 
     k = len(start.theta)
     depth = min(_DEPTH, 1 + k // 4)
     while depth:
-        error, _ = _errors(engine, best.theta)
-        worst = np.argsort(-error, kind="stable")[:depth]
-        width = np.sqrt(best.objective / engine.total / engine.p)
-        new = best.theta[worst] + 0.01 * width * rng.standard_normal((depth, engine.p))
-        wider = _lloyd(engine, np.vstack([best.theta, new]))
+        wider = _lloyd(engine, _split(engine, best.theta, depth, rng))
         trial = _lloyd(engine, _remove(engine, wider.theta, depth))
         if trial.objective < best.objective * (1 - _WORTHWHILE):
             best = trial

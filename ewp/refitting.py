@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ewp.blas import one_blas_thread
 from ewp.engine import ArrayEngine, assign
-from ewp.fitting import Fit, Recipe, default_prior, fit_array, one_blas_thread
+from ewp.fitting import Fit, Recipe, default_prior, fit_array
 from ewp.inputs import check_sample_weight
 from ewp.kernel import Array
 from ewp.matching import centroid_order

@@ -9,6 +9,7 @@ format in ``storage``, each loaded only when it is used.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -273,6 +274,9 @@ class EWPResults(Tables, Pictures, Diagnostics):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "data": None, "sample_weight": None}
 
+    def __copy__(self) -> EWPResults:
+        return dataclasses.replace(self)
+
     def _rows(self, X: Any) -> tuple[Any, bool]:
         """Return the data meant and whether they are the fitted ones."""
         if X is not None:
@@ -289,7 +293,7 @@ class EWPResults(Tables, Pictures, Diagnostics):
         renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
         if renamed and list(map(str, X.columns)) == list(names):
             X = X.set_axis(names, axis=1)
-        return check_new_data(X, names)
+        return check_new_data(X, names, named=bool(self.options.get("named_features", True)))
 
     def _metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)

@@ -74,8 +74,8 @@ class RelativeEntropy:
 
     The minimiser is :math:`w_l \propto \pi_l \exp(-D_l / \lambda)`. The prior is on a scale on
     which a uniform one is all ones, so that the uniform prior gives the paper's penalty
-    :math:`\lambda \sum_l w_l \log w_l`. The between form has :math:`\pi_l = \exp(T_l / \lambda)`
-    with the total sums of squares :math:`T_l`.
+    :math:`\lambda \sum_l w_l \log w_l`. The between form multiplies it by
+    :math:`\exp(T_l / \lambda)` with the total sums of squares :math:`T_l`.
 
     Parameters
     ----------
@@ -83,10 +83,13 @@ class RelativeEntropy:
         Penalty in the units of a sum over rows.
     log_prior : ndarray of shape (p,)
         Logarithm of the prior; ``-inf`` excludes a feature.
+    reward : ndarray of shape (p,)
+        What a feature's dispersion is compared with: :math:`T_l` in the between form, else 0.
     """
 
     lam: float
     log_prior: Array
+    reward: Array
 
     @classmethod
     def make(
@@ -106,7 +109,7 @@ class RelativeEntropy:
         """
         with np.errstate(divide="ignore"):
             log_prior = np.zeros(len(totals)) if prior is None else np.log(prior)
-        return cls(lam, log_prior + totals / lam if between else log_prior)
+        return cls(lam, log_prior, totals if between else np.zeros(len(totals)))
 
     def start(self) -> Array:
         """Return equal weights on all features that are not excluded."""
@@ -115,7 +118,10 @@ class RelativeEntropy:
 
     def update(self, dispersion: Array) -> Array:
         """Return ``prior * exp(-dispersion / lam)``, normalised."""
-        exponent = self.log_prior - dispersion / self.lam
+        cost = dispersion - self.reward
+        cost -= cost[np.isfinite(self.log_prior)].min()
+        with np.errstate(over="ignore"):  # a tiny penalty leaves one feature
+            exponent = self.log_prior - cost / self.lam
         exponent -= exponent.max()
         np.exp(exponent, out=exponent)
         exponent /= exponent.sum()
@@ -128,7 +134,8 @@ class RelativeEntropy:
     def penalty(self, weights: Array) -> float:
         """Return the relative entropy of the weights times lam."""
         used = weights > 0
-        return self.lam * float(-entr(weights).sum() - weights[used] @ self.log_prior[used])
+        entropy = float(-entr(weights).sum() - weights[used] @ self.log_prior[used])
+        return self.lam * entropy - float(weights @ self.reward)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from ewp.schedules import Schedule
 
 __all__ = ["Solution", "TraceRow", "iterate"]
 
+#: Squared distances of up to so many times the least are rounding errors of a mean.
+_EXACT = 1e4
+
 
 @dataclass(frozen=True)
 class TraceRow:
@@ -77,8 +80,10 @@ def centroid_step(stats: Statistics, theta: Array) -> tuple[Array, Array, np.nda
 def _reseed(engine: ArrayEngine, theta: Array, metric: Array, empty: np.ndarray) -> Array:
     """Move centroids without rows to the worst-fitted rows, which never raises f_-inf."""
     _, nearest = engine.assign(theta, metric)
+    if engine.sample_weight is not None:
+        nearest[engine.sample_weight == 0] = 0.0
     theta = theta.copy()
-    exact = 2.0 * engine.metric(theta, metric).floor
+    exact = _EXACT * engine.metric(theta, metric).floor
     for j in empty:
         farthest = float(nearest.max())
         if farthest <= exact:  # every row sits on a centroid in this metric

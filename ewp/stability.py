@@ -17,8 +17,9 @@ import pandas as pd
 from sklearn.metrics import silhouette_samples
 
 from ewp._printed import Printed
+from ewp.blas import one_blas_thread
 from ewp.engine import assign
-from ewp.fitting import Recipe, one_blas_thread
+from ewp.fitting import Recipe
 from ewp.folds import distinct_groups
 from ewp.inputs import check_choice, check_integer, check_number, generator
 from ewp.kernel import Array

@@ -14,7 +14,7 @@ import numpy as np
 from ewp.engine import ArrayEngine
 from ewp.kernel import Array
 
-__all__ = ["check_init", "choose_start", "plus_plus"]
+__all__ = ["check_init", "choose_start", "draw_rows", "plus_plus"]
 
 
 def check_init(init: Any, k: int, p: int) -> str | Array:
@@ -32,10 +32,12 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
         )
     if not np.isfinite(array).all():
         raise ValueError("init contains NaN or infinity; centroids must be finite")
+    if np.abs(array).max(initial=0.0) > 1e100:
+        raise ValueError("init has values above 1e100, whose squares overflow")
     return array
 
 
-def _draw(engine: ArrayEngine, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
+def draw_rows(engine: ArrayEngine, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
     """Draw row numbers with probabilities proportional to `mass`."""
     cumulated = np.cumsum(mass[engine.order])
     position = np.searchsorted(cumulated, rng.random(size) * cumulated[-1], side="right")
@@ -50,13 +52,13 @@ def plus_plus(engine: ArrayEngine, k: int, weights: Array, rng: np.random.Genera
     """
     mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
     trials = 2 + int(np.log(k))
-    theta = engine.rows(_draw(engine, mass, rng, 1))
+    theta = engine.rows(draw_rows(engine, mass, rng, 1))
     nearest = engine.distances(theta, weights)[:, 0]
     for _ in range(1, k):
         potential = mass * nearest
         if not potential.any():  # the rest cannot be told apart in this metric
             potential = mass
-        candidates = engine.rows(_draw(engine, potential, rng, trials))
+        candidates = engine.rows(draw_rows(engine, potential, rng, trials))
         distance = engine.distances(candidates, weights)
         np.minimum(distance, nearest[:, None], out=distance)
         best = int(np.argmin(mass @ distance))
@@ -70,7 +72,7 @@ def _random_rows(engine: ArrayEngine, k: int, rng: np.random.Generator) -> Array
     mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight.copy()
     chosen = []
     for _ in range(k):
-        row = _draw(engine, mass, rng, 1)[0]
+        row = draw_rows(engine, mass, rng, 1)[0]
         chosen.append(row)
         mass[(engine.X[row] == engine.X).all(axis=1)] = 0.0
     return engine.rows(np.array(chosen))

@@ -95,6 +95,8 @@ def write(results: EWPResults, path: str | os.PathLike[str]) -> None:
     arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
 
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r}; make it first")
     partial = target.with_name(f".ewp-{secrets.token_hex(8)}.partial")
     try:
         with partial.open("xb") as file:
@@ -165,6 +167,10 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
+    for name, least in (("weights", 0.0), ("prior", 0.0), ("scale", np.nextafter(0, 1))):
+        values = np.asarray(fields[name])
+        if not (np.isfinite(values).all() and (values >= least).all()):
+            raise ValueError(f"{name} must be finite and at least {least:g}")
     diagnostics = header.get("diagnostics", {})
     for name in RECORDS.keys() & diagnostics.keys():
         fields[name] = unpack_record(name, diagnostics[name], arrays)

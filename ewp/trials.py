@@ -11,7 +11,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
-from ewp.fitting import one_blas_thread
+from ewp.blas import one_blas_thread
 from ewp.kernel import Array
 from ewp.measures import MEASURES
 from ewp.methods import Method

@@ -31,6 +31,10 @@ def test_demo_prints_the_comparison_and_writes_the_picture(tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
+    for wrong in (tmp_path, tmp_path / "demo", tmp_path / "demo.xyz"):
+        result = CliRunner().invoke(app, ["demo", "--out", str(wrong)])
+        assert result.exit_code == 2
+        assert "Traceback" not in result.output
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "no" / "demo.png")])
     assert result.exit_code == 2
     assert str(tmp_path / "no") in result.output

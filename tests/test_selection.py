@@ -439,13 +439,18 @@ def test_given_penalties_are_used(data):
 
 
 def test_scaling_is_chosen_where_it_matters():
-    X, labels, _ = make_simulation1(5, random_state=0)
-    # on the grid of 100 clusters raw features work and standardised ones do not
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 4
+    centres = np.array([[0.0, 0.0], [0.0, 6.0], [6.0, 0.0], [6.0, 6.0]])
+    # noise of a hundredth of the scale: raw, the within form gives it all the weight
+    X = np.hstack([centres[labels] + rng.standard_normal((200, 2)), rng.normal(0, 0.01, (200, 3))])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        raw = ewp.fit(X, 100, dispersion="within", random_state=0)
-    assert raw.scaling == "none"
-    assert nmi(labels, raw.labels) > 0.95
+        chosen = ewp.fit(X, 4, dispersion="within", random_state=0)
+    assert chosen.scaling == "standard"
+    assert nmi(labels, chosen.labels) > 0.95
+    raw = ewp.fit(X, 4, dispersion="within", scale=None, random_state=0)
+    assert nmi(labels, raw.labels) < 0.5
 
 
 @pytest.mark.parametrize("scale", [None, "standard"])

@@ -21,14 +21,16 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ewp.blas import one_blas_thread
 from ewp.engine import ArrayEngine, assign, distances
-from ewp.fitting import one_blas_thread, solve
+from ewp.fitting import solve
 from ewp.inputs import (
     check_data,
     check_distinct,
     check_integer,
     check_number,
     check_sample_weight,
+    check_spread,
     generator,
     remember_features,
 )
@@ -146,12 +148,10 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         remember_features(self, X, reset=True)
         options = self._options(array.shape[1])
         weight = check_sample_weight(sample_weight, len(array))
-        used = array
-        if weight is not None and not weight.all():
-            used, weight = array[weight > 0], weight[weight > 0]
-        check_distinct(used, options.n_clusters)
+        check_distinct(array, options.n_clusters, weight)
         with one_blas_thread():
-            engine = ArrayEngine(used, weight, n_jobs=self.n_jobs)
+            engine = ArrayEngine(array, weight, n_jobs=self.n_jobs)
+            check_spread(engine.squares, options.n_clusters)
             found = self._search(engine, options, generator(self.random_state))
             self._center = engine.center
             self.metric_ = self._rule(engine).metric(found.weights)

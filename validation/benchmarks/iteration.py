@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from sklearn.cluster._k_means_lloyd import lloyd_iter_chunked_dense
 
+from ewp.blas import one_blas_thread
 from ewp.engine import ArrayEngine
-from ewp.fitting import one_blas_thread
 from ewp.rules import RelativeEntropy
 from ewp.solver import centroid_step
 
