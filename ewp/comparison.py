@@ -27,6 +27,7 @@ from ewp.inputs import (
 from ewp.kernel import Array
 from ewp.measures import MEASURES
 from ewp.methods import Problem, name_methods, tune_methods
+from ewp.peers.sparse import check_bound
 from ewp.selection import select_lambda
 from ewp.starts import choose_start
 from ewp.trials import run_trials, tabulate_scores, tabulate_weights
@@ -64,8 +65,9 @@ def compare(
         Names: "kmeans", "wkmeans", "power" (from the critical exponent), "power-published" (from
         -1), "harmonic", "sparse", "sparse-annealed", "ewp" (the defaults of this package),
         "ewp-between" and "ewp-published" (the paper's Algorithm 1, from the exponent -1, without
-        polish). Also objects with a `name` and ``fit(X, k, start, rng)`` that returns labels and
-        weights or None, and functions with these arguments.
+        polish). Also estimators with the options `n_clusters` and `init` (scikit-learn's among
+        them), objects with a `name` and ``fit(X, k, start, rng)`` that returns labels and weights
+        or None, and functions with these arguments.
     n_trials : int, default=20
         Number of starts.
     scale : {"auto", "standard", None}, default="auto"
@@ -112,6 +114,11 @@ def compare(
     n_trials = check_integer("n_trials", n_trials, least=1)
     check_choice("scale", scale, ("auto", "standard", None))
     check_number("beta", beta, above=1)
+    if not isinstance(lam, str):
+        check_number("lam", lam, above=0)
+    if not isinstance(wbound, str):
+        check_bound(wbound)
+    given = _given_starts(init, (n_trials, k, array.shape[1]))
     check_distinct(array, k)
     named = name_methods(methods)
     called = _reference(reference, list(named))
@@ -140,7 +147,10 @@ def compare(
         selection=selection,
     )
     made = tune_methods(named, problem)
-    starts = _starts(array, k, init, n_trials, first, center, spread)
+    if given is None:
+        starts = _draw_starts(array, k, init, n_trials, first)
+    else:
+        starts = (given - center) / spread
     measures = [m.name for m in MEASURES.values() if m.labelled == (classes is not None)]
     trials, complete = run_trials(
         array, k, classes, made, starts, measures, first, n_jobs=n_jobs, progress=progress
@@ -160,7 +170,7 @@ def compare(
         reference=called,
         k=k,
         scaling="standard" if scale == "standard" else "none",
-        init=init if isinstance(init, str) else "given",
+        init=init if given is None else "given",
         starts=starts[: len(trials)] * spread + center,
         complete=complete,
         data=array,
@@ -172,6 +182,8 @@ def _classes(y: Any, n: int) -> np.ndarray | None:
     if y is None:
         return None
     classes = np.asarray(y)
+    if classes.ndim == 2 and classes.shape[1] == 1:
+        classes = classes[:, 0]
     if classes.shape != (n,):
         raise ValueError(f"y has shape {classes.shape}, but X has {n} rows")
     if pd.isna(classes).any():
@@ -189,17 +201,21 @@ def _reference(reference: str | None, called: list[str]) -> str | None:
     return "ewp" if "ewp" in called else variants[0] if variants else None
 
 
-def _starts(
-    X: Array, k: int, init: Any, n_trials: int, seed: int, center: Array, spread: Array
-) -> Array:
-    """Return starting centroids of every trial, in the units of the comparison."""
-    if not isinstance(init, str):
-        given = np.asarray(init, dtype=np.float64)
-        wanted = (n_trials, k, X.shape[1])
-        if given.shape != wanted:
-            raise ValueError(f"init has shape {given.shape}, but n_trials, k, p are {wanted}")
-        return (given - center) / spread
-    check_choice("init", init, ("random", "k-means++"))
+def _given_starts(init: Any, wanted: tuple[int, int, int]) -> Array | None:
+    """Check the option `init`; return the user's starting centroids, None if they are drawn."""
+    if isinstance(init, str):
+        check_choice("init", init, ("random", "k-means++"))
+        return None
+    given = np.asarray(init, dtype=np.float64)
+    if given.shape != wanted:
+        raise ValueError(f"init has shape {given.shape}, but n_trials, k, p are {wanted}")
+    if not np.isfinite(given).all():
+        raise ValueError("init contains NaN or infinity; centroids must be finite")
+    return given
+
+
+def _draw_starts(X: Array, k: int, init: str, n_trials: int, seed: int) -> Array:
+    """Draw starting centroids of every trial."""
     with one_blas_thread():
         engine = ArrayEngine(X)
         ones = np.ones(engine.p)

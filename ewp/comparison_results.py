@@ -128,7 +128,7 @@ class Comparison:
 
     def plot_weights(
         self,
-        methods: Sequence[str] | None = None,
+        methods: str | Sequence[str] | None = None,
         top: int = 20,
         names: dict[str, str] | None = None,
     ) -> list[Axes]:
@@ -136,7 +136,7 @@ class Comparison:
 
         Parameters
         ----------
-        methods : sequence of str, optional
+        methods : str or sequence of str, optional
             By default all that have weights.
         top : int, default 20
             Number of features to draw if there are more: those with the largest mean weight.
@@ -161,7 +161,7 @@ class Comparison:
 
     def plot_clusters(
         self,
-        methods: Sequence[str] | None = None,
+        methods: str | Sequence[str] | None = None,
         trial: int = 0,
         names: dict[str, str] | None = None,
     ) -> list[Axes]:
@@ -172,7 +172,7 @@ class Comparison:
 
         Parameters
         ----------
-        methods : sequence of str, optional
+        methods : str or sequence of str, optional
             By default all.
         trial : int, default 0
         names : dict, optional
@@ -197,7 +197,8 @@ class Comparison:
             panels[title] = self.labels[name].iloc[trial].to_numpy()
         return plot_partitions(self.data, panels)
 
-    def _chosen(self, methods: Sequence[str] | None, known: list[str]) -> list[str]:
+    def _chosen(self, methods: str | Sequence[str] | None, known: list[str]) -> list[str]:
+        methods = [methods] if isinstance(methods, str) else methods
         chosen = known if methods is None else list(methods)
         unknown = [name for name in chosen if name not in known]
         if unknown:

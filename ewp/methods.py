@@ -7,7 +7,7 @@ data but never the classes. `register` adds to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -19,7 +19,6 @@ from ewp.inputs import check_choice
 from ewp.kernel import Array
 from ewp.model import EWP
 from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans
-from ewp.peers.sparse import bounds
 from ewp.permutation import SparseGap, sparse_gap
 from ewp.selection import LambdaSelection, select_lambda
 
@@ -50,7 +49,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class EstimatorMethod:
-    """An estimator with the options `n_clusters`, `init` and `random_state` as a method.
+    """An estimator with the options `n_clusters` and `init` as a method.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class EstimatorMethod:
     estimator : estimator
         Cloned for every fit.
     weighting : bool
-        Whether it learns weights: its ``metric_`` or else its ``feature_weights_``.
+        Whether it may have weights: its ``metric_`` or else its ``feature_weights_``.
     settings : dict
         What was chosen or given, for the summary.
     """
@@ -73,11 +72,17 @@ class EstimatorMethod:
     ) -> tuple[np.ndarray, Array | None]:
         """Fit the estimator from the starting centroids."""
         model = clone(self.estimator)
-        model.set_params(n_clusters=k, init=start, random_state=int(rng.integers(2**31)))
+        seed = {"random_state": int(rng.integers(2**31))} if _has(model, "random_state") else {}
+        model.set_params(n_clusters=k, init=start, **seed)
         model.fit(X)
         if not self.weighting:
             return model.labels_, None
-        return model.labels_, getattr(model, "metric_", model.feature_weights_)
+        return model.labels_, getattr(model, "metric_", getattr(model, "feature_weights_", None))
+
+
+def _has(estimator: Any, *options: str) -> bool:
+    """Whether this is an estimator with these options."""
+    return hasattr(estimator, "get_params") and set(options) <= set(estimator.get_params())
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,7 @@ class Problem:
         return sparse_gap(
             self.X,
             self.k,
-            bounds(self.X.shape[1]),
-            rng=self.seed,
+            random_state=self.seed,
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
@@ -194,8 +198,9 @@ def register(name: str) -> Callable[[Maker], Maker]:
 
 
 def name_methods(given: Any) -> dict[str, Any]:
-    """Check methods that were given by their names, as objects or as functions; name them all."""
-    methods = list(given) if isinstance(given, list | tuple) else [given]
+    """Check methods given by their names, as estimators, objects or functions; name them all."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    methods = list(given) if several else [given]
     if not methods:
         raise ValueError(f"methods is empty; choose from {', '.join(METHODS)}")
     named: dict[str, Any] = {}
@@ -213,6 +218,9 @@ def tune_methods(named: dict[str, Any], problem: Problem) -> list[Method]:
     for name, given in named.items():
         if isinstance(given, str):
             tuned.append(METHODS[given](problem, name))
+        elif _has(given, "n_clusters", "init"):
+            plain = isinstance(given, KMeans | KHarmonicMeans | PowerKMeans)
+            tuned.append(EstimatorMethod(name, given, weighting=not plain))
         else:
             tuned.append(given if isinstance(given, Method) else _FunctionMethod(name, given))
     return tuned
@@ -222,16 +230,21 @@ def _name(given: Any) -> str:
     if isinstance(given, str):
         if given not in METHODS:
             raise ValueError(
-                f"method {given!r} is unknown; choose from {', '.join(METHODS)}, or give an object "
-                "with name and fit(X, k, start, rng), or a function with these arguments"
+                f"method {given!r} is unknown; choose from {', '.join(METHODS)}, or give an "
+                "estimator or a function of X, k, start and rng"
             )
         return given
+    if isinstance(given, type):
+        raise TypeError(f"method {given.__name__} is a class; give an instance of it")
     if isinstance(given, Method):
         return given.name
     if callable(given):
         return str(getattr(given, "__name__", type(given).__name__))
+    if _has(given, "n_clusters", "init"):
+        return type(given).__name__
     raise TypeError(
-        f"method {given!r} is no name, has no name and fit(X, k, start, rng), and cannot be called"
+        f"method {given!r} is neither a name, nor an estimator with the options n_clusters and "
+        "init, nor an object with name and fit(X, k, start, rng), nor a function of these"
     )
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
-from tqdm.auto import tqdm
 
 from ewp.blas import one_blas_thread
 from ewp.kernel import Array
 from ewp.measures import MEASURES
 from ewp.methods import Method
+from ewp.resampling import run
 
 __all__ = ["Outcome", "run_trials", "tabulate_scores", "tabulate_weights"]
 
@@ -64,24 +62,8 @@ def run_trials(
     complete : bool
         False if the user interrupted the trials.
     """
-    jobs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_trial)(X, k, y, methods, start, measures, seed, trial)
-        for trial, start in enumerate(starts)
-    )
-    done: list[list[Outcome]] = []
-    try:
-        for outcomes in tqdm(jobs, total=len(starts), desc="trials", disable=not progress):
-            done.append(outcomes)
-    except KeyboardInterrupt:
-        if not done:
-            raise
-        warnings.warn(
-            f"comparison interrupted; {len(done)} of {len(starts)} trials were finished",
-            UserWarning,
-            stacklevel=3,
-        )
-        return done, False
-    return done, True
+    tasks = ((X, k, y, methods, start, measures, seed, trial) for trial, start in enumerate(starts))
+    return run(_trial, tasks, total=len(starts), what="trials", n_jobs=n_jobs, progress=progress)
 
 
 def _trial(

@@ -11,9 +11,7 @@ from sklearn.metrics import normalized_mutual_info_score as nmi
 import ewp
 from ewp.datasets import make_feature_selection, make_simulation2
 from ewp.measures import MEASURES, signed_rank
-from ewp.methods import METHODS, EstimatorMethod, register
 from ewp.peers import KMeans, SparseKMeans, WKMeans, sparse_gap
-from ewp.peers.sparse import bounds
 from tests.test_recovery import wide_design
 
 ALL = (
@@ -109,7 +107,7 @@ def test_tuning_parameters_come_from_the_methods_own_rules_and_never_from_the_cl
     pd.testing.assert_frame_equal(found.weights, shuffled.weights)
     assert not found.scores["nmi"].equals(shuffled.scores["nmi"])
     seed = int(np.random.default_rng(1).integers(2**31, size=2)[0])
-    assert found.settings["sparse"] == {"wbound": sparse_gap(X, 2, bounds(4), rng=seed).bestw}
+    assert found.settings["sparse"] == {"wbound": sparse_gap(X, 2, random_state=seed).bestw}
     chosen = ewp.select_lambda(X, 2, scale=None, dispersion="between", random_state=seed)
     assert found.settings["ewp-between"] == {"lam": chosen.lam, "form": "between"}
 
@@ -245,106 +243,19 @@ def test_the_summary_prints_in_text_html_and_latex(found):
     assert repr(found).startswith("Comparison: 6 trials, k = 4, nmi: kmeans 0.")
 
 
+def test_classes_may_be_words_or_a_column(found, data):
+    X, labels = data
+    words = pd.DataFrame({"kind": np.array(["a", "b", "c", "d"])[labels]})
+    for classes in (words, words["kind"], words["kind"].astype("category")):
+        again = ewp.compare(X, 4, classes, "kmeans", n_trials=6, scale=None, random_state=0)
+        np.testing.assert_array_equal(again.table()["nmi"], found.table().loc[["kmeans"], "nmi"])
+
+
 def test_one_trial_has_no_deviation(data):
     X, labels = data
     found = ewp.compare(X, 4, labels, ("kmeans", "power"), n_trials=1, scale=None)
     assert found.table()["nmi_sd"].isna().all()
     assert "One trial" in str(found)
-
-
-# -- other methods ----------------------------------------------------------------------------
-
-
-def thirds(X, k, start, rng):
-    return np.arange(len(X)) % k
-
-
-def weighted(X, k, start, rng):
-    return np.arange(len(X)) % k, np.arange(1.0, X.shape[1] + 1)
-
-
-def test_functions_objects_and_estimators_are_methods_too(data):
-    X, labels = data
-    mine = EstimatorMethod("gentle WK-means", WKMeans(beta=20.0), settings={"beta": 20.0})
-    found = ewp.compare(X, 4, labels, (thirds, weighted, mine), n_trials=2, scale=None)
-    assert found.methods == ["thirds", "weighted", "gentle WK-means"]
-    assert found.weights.loc[("weighted", 0)].iloc[-1] == pytest.approx(8 / 36)
-    assert found.settings["gentle WK-means"] == {"beta": 20.0}
-
-
-def test_all_methods_are_known_by_their_names():
-    assert set(ALL) <= set(METHODS)
-
-
-def test_a_registered_method_is_known_by_its_name(data, monkeypatch):
-    X, labels = data
-    monkeypatch.setattr("ewp.methods.METHODS", dict(METHODS))
-    register("recorded")(lambda problem, name: Recorder(name))
-    found = ewp.compare(X, 4, labels, ("kmeans", "recorded"), n_trials=1, scale=None)
-    assert found.methods == ["kmeans", "recorded"]
-
-
-def raising(X, k, start, rng):
-    raise RuntimeError("out of luck")
-
-
-def short(X, k, start, rng):
-    return np.zeros(3)
-
-
-def weightless(X, k, start, rng):
-    return np.zeros(len(X)), np.zeros(X.shape[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"methods": ("kmeans", "dbscan")}, ValueError, "'dbscan' is unknown; choose from kmeans"),
-        ({"methods": ()}, ValueError, "methods is empty"),
-        ({"methods": ("kmeans", "kmeans")}, ValueError, "two methods are called 'kmeans'"),
-        ({"methods": (7,)}, TypeError, "method 7 is no name"),
-        ({"methods": (short,)}, ValueError, "'short' returned labels of shape"),
-        ({"methods": (weightless,)}, ValueError, "'weightless' returned weights"),
-        ({"reference": "ewp"}, ValueError, "reference='ewp'"),
-        ({"scale": "best"}, ValueError, "scale='best'"),
-        ({"init": "best"}, ValueError, "init='best'"),
-        ({"init": np.zeros((2, 4, 8))}, ValueError, "init has shape"),
-        ({"n_trials": 0}, ValueError, "n_trials=0"),
-        ({"beta": 1.0}, ValueError, "beta=1.0"),
-        ({"y": [1, 2]}, ValueError, r"y has shape \(2,\)"),
-        ({"y": [None] + [1] * 119}, ValueError, "missing value in row 0"),
-        ({"k": 500}, ValueError, "k=500 exceeds"),
-        ({"methods": ("ewp",), "lam": "best"}, ValueError, "lam='best'"),
-        ({"methods": ("sparse",), "wbound": "best"}, ValueError, "wbound='best'"),
-    ],
-)
-def test_impossible_comparisons_are_named(data, options, error, message):
-    options = {"k": 4, "methods": ("kmeans",), "n_trials": 1, "scale": None, "lam": 1.0} | options
-    with pytest.raises(error, match=message):
-        ewp.compare(data[0], **options)
-
-
-def test_an_error_of_a_method_says_whose_it_is(data):
-    with pytest.raises(RuntimeError, match="out of luck") as caught:
-        ewp.compare(data[0], 4, methods=(raising,), n_trials=1, scale=None)
-    assert "method 'raising' in trial 0" in "".join(caught.value.__notes__)
-
-
-def test_an_interruption_keeps_the_finished_trials(data):
-    X, labels = data
-    calls = []
-
-    def impatient(X, k, start, rng):
-        calls.append(1)
-        if len(calls) > 3:
-            raise KeyboardInterrupt
-        return np.arange(len(X)) % k
-
-    with pytest.warns(UserWarning, match="3 of 9 trials"):
-        found = ewp.compare(X, 4, labels, (impatient,), n_trials=9, scale=None)
-    assert found.n_trials == 3
-    assert not found.complete
-    assert "interrupted" in str(found)
 
 
 # -- pictures ---------------------------------------------------------------------------------
@@ -356,7 +267,7 @@ def test_weights_are_drawn_a_panel_a_method(found):
     assert len(axes) == 6
     labels = [tick.get_text() for tick in axes[0].get_xticklabels()]
     assert labels == [f"gene {i}" for i in range(8)]
-    few = found.plot_weights(["ewp"], top=3)
+    few = found.plot_weights("ewp", top=3)
     assert len(few) == 1
     assert len(few[0].get_xticks()) == 3
     with pytest.raises(ValueError, match="'kmeans' is not among"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ewp.hartigan_wong import hartigan_wong
-from ewp.permutation import SparseGap, sparse_gap
+from ewp.permutation import SparseGap, sparse_gap, usual_bounds
 from ewp.soft_threshold import threshold_weights
 from ewp.sparse import feature_sums, random_partition, sparse_fit, sparse_path
 from tests import recordings
@@ -263,7 +264,7 @@ def test_random_partition_needs_enough_distinct_rows():
 
 def test_the_gap_is_the_same_for_the_same_seed_and_any_number_of_processes():
     X = clusters(n=24, p=5)
-    options = {"permutations": 3, "n_starts": 2, "rng": 7}
+    options = {"permutations": 3, "n_starts": 2, "random_state": 7}
     one = sparse_gap(X, 3, [1.2, 1.6], **options)
     two = sparse_gap(X, 3, [1.2, 1.6], n_jobs=2, **options)
     for a, b in zip(one, two, strict=True):
@@ -271,7 +272,7 @@ def test_the_gap_is_the_same_for_the_same_seed_and_any_number_of_processes():
 
 
 def test_the_gap_is_large_with_clusters_and_near_zero_without():
-    options = {"permutations": 5, "n_starts": 3, "rng": 0}
+    options = {"permutations": 5, "n_starts": 3, "random_state": 0}
     noise = np.random.default_rng(1).normal(size=(60, 12))
     assert sparse_gap(clusters(), 3, [2.0], **options).gaps[0] > 0.5
     assert abs(sparse_gap(noise, 3, [2.0], **options).gaps[0]) < 0.2
@@ -290,6 +291,34 @@ def test_the_smaller_bound_within_a_standard_deviation():
     assert gap.bestw_1sd == 1.5
 
 
-def test_one_permutation_is_too_few():
-    with pytest.raises(ValueError, match="2 or more"):
-        sparse_gap(clusters(), 3, [1.5], permutations=1)
+def test_the_gap_takes_tables_and_usual_bounds():
+    X = clusters(n=24, p=5)
+    options = {"permutations": 2, "n_starts": 2, "random_state": 7}
+    gap = sparse_gap(pd.DataFrame(X), 3, **options)
+    np.testing.assert_array_equal(gap.bounds, usual_bounds(5))
+    np.testing.assert_array_equal(gap.gaps, sparse_gap(X, 3, usual_bounds(5), **options).gaps)
+    centres = sparse_gap(X, pd.DataFrame(X[:3]), [1.5], **options)
+    np.testing.assert_array_equal(centres.gaps, sparse_gap(X, X[:3], [1.5], **options).gaps)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"permutations": 1}, "permutations=1 must be at least 2"),
+        ({"permutations": np.zeros((2, 60), int)}, r"permutations has shape \(2, 60\)"),
+        ({"permutations": np.ones((2, 60, 12), int)}, "each row number from 0 to 59 once"),
+        ({"bounds": [1.5, 0.5]}, "bounds has 0.5"),
+        ({"bounds": 1.5}, "bounds=1.5 must be a sequence"),
+        ({"bounds": []}, "must be a sequence of one number or more"),
+        ({"start": 1}, "start=1 must be at least 2"),
+        ({"start": 61}, "k=61 exceeds the 60 distinct rows"),
+        ({"start": np.zeros((1, 12))}, "2 or more finite centres of 12 features"),
+        ({"start": np.zeros((3, 4))}, "2 or more finite centres of 12 features"),
+        ({"threshold": "fine"}, "threshold='fine'"),
+        ({"n_starts": 0}, "n_starts=0"),
+        ({"X": np.full((4, 2), np.nan)}, "contains NaN"),
+    ],
+)
+def test_impossible_gaps_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        sparse_gap(**{"X": clusters(), "start": 3, "bounds": [1.5], **options})

@@ -36,7 +36,7 @@ class KMeans(_Unweighted):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int, default=2
         Number of clusters k, at most the number of distinct rows.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
         Starting centroids.
@@ -82,7 +82,7 @@ class KMeans(_Unweighted):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int = 2,
         init: str | Array = "k-means++",
         n_init: int = 1,
         max_iter: int = 500,
@@ -142,7 +142,7 @@ class KHarmonicMeans(_Unweighted):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int = 2,
         init: str | Array = "k-means++",
         n_init: int = 1,
         max_iter: int = 2000,
@@ -167,7 +167,8 @@ class PowerKMeans(_Unweighted):
 
     Minimises :math:`\sum_i M_s(\|x_i - \theta_1\|^2, \dots, \|x_i - \theta_k\|^2)` while s is
     annealed, then the limit, which is the objective of k-means. It is EWP with an infinite
-    penalty, that is, with equal weights.
+    penalty, that is, with equal weights, from the same exponent and without polish. It is annealed
+    until the memberships are hard, as published.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ class PowerKMeans(_Unweighted):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int = 2,
         s0: float | str = "auto",
         eta: float = 1.05,
         init: str | Array = "k-means++",

@@ -22,25 +22,24 @@ from ewp.peers.plain import annealing_from
 from ewp.permutation import SparseGap, sparse_gap
 from ewp.rules import SparseWeights
 from ewp.schedules import Hard, Schedule
+from ewp.soft_threshold import Search
 from ewp.sparse import SparseFit, sparse_path
 from ewp.starts import choose_start
 
-__all__ = ["SparseKMeans", "bounds"]
+__all__ = ["SparseKMeans", "check_bound"]
 
 #: Steps and tolerance of sparcl's alternation, and of the solver.
 _SPARCL = 6, 1e-4
 _SOLVER = 500, 1e-8
 
 
-def bounds(p: int, count: int = 10) -> Array:
-    """Bounds worth comparing in p features, from 1.2 to where a bound has no effect.
-
-    Examples
-    --------
-    >>> bounds(9, 3).round(3)
-    array([1.2  , 1.897, 3.   ])
-    """
-    return np.unique(np.geomspace(min(1.2, p**0.5), p**0.5, count))
+def check_bound(wbound: Any) -> float:
+    """Check a bound on the one-norm of the weights."""
+    cure = "1 leaves one feature, the square root of their number has no effect"
+    bound = check_number("wbound", wbound, above=0, cure=cure)
+    if bound < 1:
+        raise ValueError(f"wbound={wbound!r} must be at least 1; {cure}")
+    return bound
 
 
 class SparseKMeans(Peer):
@@ -52,12 +51,12 @@ class SparseKMeans(Peer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int, default=2
         Number of clusters k, at most the number of distinct rows.
     wbound : float or "gap", default="gap"
         Bound b on the one-norm of the weights: 1 leaves one feature, the square root of the
         number of features has no effect. "gap" chooses it by the permutation gap of sparse
-        k-means (`ewp.peers.sparse_gap`) with 25 permutations of the data.
+        k-means (`ewp.peers.sparse_gap`) with 25 permutations of the data and the same threshold.
     algorithm : {"hartigan-wong", "lloyd", "annealed"}, default="hartigan-wong"
         "hartigan-wong" takes the steps of the R package sparcl: a whole k-means by Hartigan and
         Wong's algorithm between two updates of the weights. "lloyd" updates the weights after
@@ -124,7 +123,7 @@ class SparseKMeans(Peer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int = 2,
         wbound: float | str = "gap",
         algorithm: str = "hartigan-wong",
         threshold: str = "sparcl",
@@ -167,7 +166,7 @@ class SparseKMeans(Peer):
 
     def _limits(self) -> tuple[Any, Any]:
         check_choice("algorithm", self.algorithm, ("hartigan-wong", "lloyd", "annealed"))
-        check_choice("threshold", self.threshold, ("sparcl", "exact"))
+        self._search_name()
         max_iter, tol = _SPARCL if self.algorithm == "hartigan-wong" else _SOLVER
         return (
             max_iter if self.max_iter is None else self.max_iter,
@@ -181,17 +180,19 @@ class SparseKMeans(Peer):
             check_choice("wbound", self.wbound, ("gap",))
             self.wbound_ = float(X.shape[1] ** 0.5)
             if k > 1 and X.shape[1] > 1:
-                self.gap_ = sparse_gap(X, k, bounds(X.shape[1]), rng=rng, n_jobs=self.n_jobs)
+                self.gap_ = sparse_gap(
+                    X, k, random_state=rng, threshold=self._search_name(), n_jobs=self.n_jobs
+                )
                 self.wbound_ = self.gap_.bestw
             return
-        cure = "1 leaves one feature, the square root of their number has no effect"
-        self.wbound_ = check_number("wbound", self.wbound, above=0, cure=cure)
-        if self.wbound_ < 1:
-            raise ValueError(f"wbound={self.wbound!r} must be at least 1; {cure}")
+        self.wbound_ = check_bound(self.wbound)
+
+    def _search_name(self) -> Search:
+        name: Search = check_choice("threshold", self.threshold, ("sparcl", "exact"))
+        return name
 
     def _rule(self, engine: ArrayEngine) -> SparseWeights:
-        search = check_choice("threshold", self.threshold, ("sparcl", "exact"))
-        return SparseWeights(self.wbound_, engine.squares, search)
+        return SparseWeights(self.wbound_, engine.squares, self._search_name())
 
     def _schedule(self, engine: ArrayEngine) -> Schedule:
         if self.algorithm == "annealed":
@@ -227,7 +228,7 @@ class SparseKMeans(Peer):
                 [self.wbound_],
                 max_iter=options.max_iter,
                 tol=options.tol,
-                search=self._rule(engine).search,
+                search=self._search_name(),
             )
             if best is None or fit.criterion[-1] > best.criterion[-1]:
                 best = fit

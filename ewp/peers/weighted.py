@@ -23,7 +23,7 @@ class WKMeans(WeightedPeer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int, default=2
         Number of clusters k, at most the number of distinct rows.
     beta : float, default=8.0
         Exponent of the weights, above 1. The metric is proportional to
@@ -68,7 +68,7 @@ class WKMeans(WeightedPeer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int = 2,
         beta: float = 8.0,
         init: str | Array = "k-means++",
         n_init: int = 1,
