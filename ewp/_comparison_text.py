@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparisonSummary", "summarise"]
 
+#: With fewer trials the smallest p-value of a two-sided signed-rank test is above 0.05.
+_FEWEST = 6
+
 
 class ComparisonSummary(EWPSummary):
     """A summary whose LaTeX has a command for the mark of no significant difference."""
@@ -62,6 +65,11 @@ def _notes(comparison: Comparison) -> list[str]:
         notes.append(
             f"+ differs significantly from {comparison.reference} at the 5 % level, ≃ does not "
             "(Wilcoxon signed-rank test)."
+            + (
+                f" {comparison.n_trials} trials are too few for the test to reach that level."
+                if comparison.n_trials < _FEWEST
+                else ""
+            )
         )
     settings = [
         f"{name}: {', '.join(f'{key} {_value(value)}' for key, value in chosen.items())}"

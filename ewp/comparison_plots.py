@@ -104,7 +104,7 @@ def _draw_boxes(ax: Axes, values: Array, lying: bool) -> None:
     )
 
 
-def plot_partitions(X: Array, panels: dict[str, np.ndarray]) -> list[Axes]:
+def plot_partitions(X: Array, panels: dict[str, np.ndarray], *, note: str = "") -> list[Axes]:
     """Draw partitions of the same rows in one t-SNE embedding, one panel a partition.
 
     Parameters
@@ -114,6 +114,8 @@ def plot_partitions(X: Array, panels: dict[str, np.ndarray]) -> list[Axes]:
     panels : dict of ndarray
         Labels by title of the panel. Clusters take the colours of those of the first panel with
         which they overlap most.
+    note : str
+        Added to the line below the panels.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def plot_partitions(X: Array, panels: dict[str, np.ndarray]) -> list[Axes]:
         ax.set_yticks([])
         for spine in ax.spines.values():
             spine.set_color("#BBBBBB")
-    axes[0].figure.supxlabel("t-SNE embedding of the features", fontsize="medium")
+    axes[0].figure.supxlabel(f"t-SNE embedding of the features{note}", fontsize="medium")
     return axes
 
 

@@ -84,6 +84,14 @@ class Comparison:
         """Number of finished trials."""
         return len(self.starts)
 
+    @property
+    def _weighting(self) -> list[str]:
+        """Names of the methods with weights, of which there must be one."""
+        known = list(dict.fromkeys(self.weights.index.get_level_values("method")))
+        if not known:
+            raise ValueError(f"none of the methods {', '.join(self.methods)} has weights")
+        return known
+
     def table(self) -> pd.DataFrame:
         """One row a method: means, standard deviations and tests.
 
@@ -149,10 +157,7 @@ class Comparison:
         """
         from ewp.comparison_plots import plot_weight_boxes
 
-        known = list(dict.fromkeys(self.weights.index.get_level_values("method")))
-        if not known:
-            raise ValueError(f"none of the methods {', '.join(self.methods)} has weights")
-        chosen = self._chosen(methods, known)
+        chosen = self._chosen(methods, self._weighting)
         boxes = {
             (names or {}).get(name, name): pd.DataFrame(self.weights.xs(name, level="method"))
             for name in chosen
@@ -164,11 +169,12 @@ class Comparison:
         methods: str | Sequence[str] | None = None,
         trial: int = 0,
         names: dict[str, str] | None = None,
+        weighted_by: str | None = None,
     ) -> list[Axes]:
         """Draw the partitions of one trial in a t-SNE embedding, a panel a method.
 
-        The classes come first if they are known. Clusters have the colour of the class (or of
-        the reference's cluster) with which they overlap most.
+        The classes come first if they are known. Clusters have the colour of the class (or else
+        of the first method's cluster) with which they overlap most.
 
         Parameters
         ----------
@@ -177,6 +183,9 @@ class Comparison:
         trial : int, default 0
         names : dict, optional
             Titles of the panels by method.
+        weighted_by : str, optional
+            A method by whose weights in this trial the features count in the embedding. By
+            default all count alike, and many features without clusters hide those with.
 
         Returns
         -------
@@ -193,9 +202,14 @@ class Comparison:
         scores = self.scores[self.scores["trial"] == trial].set_index("method")[measure]
         for name in self._chosen(methods, self.methods):
             title = (names or {}).get(name, name)
-            title = f"{title}: {MEASURES[measure].name.upper()} {scores[name]:.2f}"
+            title = f"{title}: {MEASURES[measure].label} {scores[name]:.2f}"
             panels[title] = self.labels[name].iloc[trial].to_numpy()
-        return plot_partitions(self.data, panels)
+        if weighted_by is None:
+            return plot_partitions(self.data, panels)
+        (chosen,) = self._chosen(weighted_by, self._weighting)
+        scale = np.sqrt(self.weights.xs(chosen, level="method").to_numpy()[trial])
+        note = f", weighted by {(names or {}).get(chosen, chosen)}"
+        return plot_partitions(self.data * scale, panels, note=note)
 
     def _chosen(self, methods: str | Sequence[str] | None, known: list[str]) -> list[str]:
         methods = [methods] if isinstance(methods, str) else methods

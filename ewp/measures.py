@@ -33,7 +33,8 @@ class Measure:
 
     Attributes
     ----------
-    name, title : str
+    name, label, title : str
+        In tables, in pictures, in full.
     value : callable
         ``value(X, labels, y) -> float``.
     labelled : bool
@@ -41,6 +42,7 @@ class Measure:
     """
 
     name: str
+    label: str
     title: str
     value: Callable[[Array, np.ndarray, Any], float]
     labelled: bool
@@ -72,10 +74,16 @@ def _between(X: Array, labels: np.ndarray, y: Any) -> float:
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("nmi", "normalised mutual information", _nmi, True),
-        Measure("ari", "adjusted Rand index", _ari, True),
-        Measure("silhouette", "mean silhouette", _silhouette, False),
-        Measure("between", "share of the sum of squares between clusters", _between, False),
+        Measure("nmi", "NMI", "normalised mutual information", _nmi, True),
+        Measure("ari", "ARI", "adjusted Rand index", _ari, True),
+        Measure("silhouette", "silhouette", "mean silhouette", _silhouette, False),
+        Measure(
+            "between",
+            "share between",
+            "share of the sum of squares between clusters",
+            _between,
+            False,
+        ),
     )
 }
 

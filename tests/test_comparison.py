@@ -258,52 +258,13 @@ def test_one_trial_has_no_deviation(data):
     assert "One trial" in str(found)
 
 
-# -- pictures ---------------------------------------------------------------------------------
-
-
-def test_weights_are_drawn_a_panel_a_method(found):
-    axes = found.plot_weights(names={"ewp": "EWP"})
-    assert [ax.get_title() for ax in axes][3] == "EWP"
-    assert len(axes) == 6
-    labels = [tick.get_text() for tick in axes[0].get_xticklabels()]
-    assert labels == [f"gene {i}" for i in range(8)]
-    few = found.plot_weights("ewp", top=3)
-    assert len(few) == 1
-    assert len(few[0].get_xticks()) == 3
-    with pytest.raises(ValueError, match="'kmeans' is not among"):
-        found.plot_weights(["kmeans"])
-    with pytest.raises(ValueError, match="top=0"):
-        found.plot_weights(top=0)
-
-
-def test_long_names_stand_beside_lying_boxes(found):
-    from ewp.comparison_plots import plot_weight_boxes
-
-    long = found.weights.loc[["ewp"]].rename(columns=lambda name: f"{name} of the first chromosome")
-    (ax,) = plot_weight_boxes({"EWP": long})
-    assert ax.get_yticklabels()[0].get_text() == "gene 0 of the first chromosome"
-    assert ax.get_xlabel() == "weight"
-
-
-def test_partitions_are_drawn_beside_the_classes(found):
-    axes = found.plot_clusters(["kmeans", "ewp"], trial=1, names={"ewp": "EWP"})
-    titles = [ax.get_title() for ax in axes]
-    assert titles[0] == "classes"
-    assert titles[1].startswith("kmeans: NMI 0.")
-    assert titles[2] == "EWP: NMI 1.00"
-    points = [ax.collections[0].get_offsets() for ax in axes]
-    np.testing.assert_array_equal(points[0], points[2])
-    # the same partition has the same colours, however its clusters are numbered
-    colours = [ax.collections[0].get_facecolors() for ax in axes]
-    np.testing.assert_array_equal(colours[0], colours[2])
-    with pytest.raises(ValueError, match="trial=9"):
-        found.plot_clusters(trial=9)
-
-
-def test_a_comparison_without_weights_has_none_to_draw(data):
-    found = ewp.compare(data[0], 4, methods=("kmeans",), n_trials=1, scale=None)
-    with pytest.raises(ValueError, match="none of the methods kmeans has weights"):
-        found.plot_weights()
+def test_the_summary_says_when_trials_are_too_few_for_the_test(found, data):
+    X, labels = data
+    options = {"methods": ("kmeans", "ewp"), "scale": None, "lam": 6.0, "random_state": 0}
+    few = ewp.compare(X, 4, labels, n_trials=5, **options)
+    assert few.table()["nmi_p"].min() > 0.05
+    assert "5 trials are too few" in " ".join(str(few).split())
+    assert "too few" not in str(found)
 
 
 # -- what the comparison shows ----------------------------------------------------------------
