@@ -57,6 +57,7 @@ class SparseKMeans(Peer):
         Bound b on the one-norm of the weights: 1 leaves one feature, the square root of the
         number of features has no effect. "gap" chooses it by the permutation gap of sparse
         k-means (`ewp.peers.sparse_gap`) with 25 permutations of the data and the same threshold.
+        That takes some 500 runs of k-means, shared among `n_jobs` processes.
     algorithm : {"hartigan-wong", "lloyd", "annealed"}, default="hartigan-wong"
         "hartigan-wong" takes the steps of the R package sparcl: a whole k-means by Hartigan and
         Wong's algorithm between two updates of the weights. "lloyd" updates the weights after
@@ -100,6 +101,10 @@ class SparseKMeans(Peer):
     Rows have no weights here: Hartigan and Wong's algorithm knows none. With it `labels_` is the
     partition found, from which the last weights follow; in their metric a row on the border may
     be nearer to another centroid, which `predict` then returns.
+
+    From given centres the R package returns the same numbers, with one exception. Where a cluster
+    loses all its rows when features drop out, sparcl goes on at random, so that its answer depends
+    on R's seed; here that cluster takes the row that is farthest from its own centre.
 
     References
     ----------
