@@ -66,6 +66,13 @@ def compare(
     methods: Annotated[
         str, typer.Option(help="Names of methods, separated by commas.")
     ] = "kmeans,wkmeans,power,sparse,ewp",
+    lam: Annotated[
+        float | None, typer.Option(help="Penalty of EWP; chosen by its selection if not given.")
+    ] = None,
+    wbound: Annotated[
+        float | None,
+        typer.Option(help="Bound of sparse k-means; chosen by its gap if not given."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the starts and choices.")] = 0,
     jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = 1,
 ) -> None:
@@ -90,6 +97,8 @@ def compare(
             methods=[name.strip() for name in methods.split(",")],
             n_trials=trials,
             scale=None if scale is Scale.none else scale.value,
+            lam="auto" if lam is None else lam,
+            wbound="gap" if wbound is None else wbound,
             random_state=seed,
             n_jobs=jobs,
             progress=sys.stderr.isatty(),

@@ -62,6 +62,15 @@ def test_compare_prints_the_table_against_the_classes(table):
         assert 0 <= float(row.split()[1]) <= 1
 
 
+def test_compare_takes_tuning_parameters(table):
+    options = ["-k", "3", "--truth", "species", "--trials", "2", "--methods", "sparse,ewp"]
+    given = ["--lam", "4", "--wbound", "1.3"]
+    result = CliRunner().invoke(app, ["compare", str(table), *options, *given])
+    assert result.exit_code == 0
+    words = " ".join(result.output.split())
+    assert "sparse: wbound 1.3; ewp: lam 4, form within" in words
+
+
 def test_compare_scores_without_classes_too(table):
     frame = pd.read_csv(table).drop(columns="species")
     frame.to_csv(table, index=False)
@@ -78,6 +87,8 @@ def test_compare_scores_without_classes_too(table):
         (["-k", "3"], "not numeric: 'species'"),
         (["-k", "61", "--truth", "species"], "k=61 exceeds the 60 distinct rows"),
         (["-k", "3", "--truth", "species", "--methods", "dbscan"], "'dbscan' is unknown"),
+        (["-k", "3", "--truth", "species", "--lam", "-1"], "lam=-1.0 must be finite and above 0"),
+        (["-k", "3", "--truth", "species", "--wbound", "0.5"], "wbound=0.5 must be at least 1"),
     ],
 )
 def test_compare_says_what_is_wrong_without_a_traceback(table, arguments, message):
