@@ -46,7 +46,6 @@ def assemble(
     clusters = pd.RangeIndex(k, name="cluster")
     trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))
-    mass = np.ones(len(found.labels)) if weight is None else weight
     options: dict[str, Any] = {
         "init": recipe.init if isinstance(recipe.init, str) else "array",
         "n_init": recipe.n_init,
@@ -71,9 +70,9 @@ def assemble(
         n_iter=found.solution.n_iter,
         clusters=pd.DataFrame(
             {
-                "size": np.bincount(found.labels, minlength=k),
-                "mass": np.bincount(found.labels, mass, minlength=k),
-                "withinss": np.bincount(found.labels, mass * found.distance, minlength=k),
+                "size": found.partition.size,
+                "mass": found.partition.mass,
+                "withinss": found.partition.within,
             },
             index=clusters,
         ),

@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 from ewp.blas import one_blas_thread
 from ewp.criteria import Criterion, Score
 from ewp.engine import ArrayEngine
-from ewp.fitting import Recipe, default_prior
+from ewp.fitting import Recipe
 from ewp.kernel import Array
 from ewp.path import penalty_grid
 from ewp.polish import LIGHT
@@ -110,14 +110,13 @@ def candidates(
     n_lams: int,
 ) -> list[Candidate]:
     """Every family with its own grid of penalties, or with the given ones."""
-    prior = default_prior(X, weight)
     found = []
     for family in families:
         grid = lams
         if grid is None:
             with one_blas_thread():
                 engine = ArrayEngine(X, weight, scale="standard" if family.standardise else None)
-            used = (prior > 0) & (engine.squares > 0)
+            used = engine.varying & (engine.squares > 0)
             totals = engine.squares[used] if used.any() else np.ones(1)
             grid = penalty_grid(totals, n_lams, between=family.between)
         found += [Candidate(family, float(lam)) for lam in grid]

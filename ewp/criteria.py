@@ -230,10 +230,10 @@ class Gap:
         everything = np.arange(len(X))
         found = _fit_share(X, weight, everything, recipe, seed)
         null = [
-            _between(_fit_share(_permute(X, p), weight, everything, recipe, seed), weight)
+            _between(_fit_share(_permute(X, p), weight, everything, recipe, seed))
             for p in replicate
         ]
-        gaps = np.log(_between(found, weight)) - np.log(null)
+        gaps = np.log(_between(found)) - np.log(null)
         return Score(float(gaps.mean()), _features(found), gaps)
 
     def spread(self, scores: list[Score]) -> float:
@@ -246,8 +246,8 @@ def _permute(X: Array, seed: int) -> Array:
     return np.random.default_rng(seed).permuted(X, axis=0)
 
 
-def _between(found: Fit, weight: Array | None) -> float:
-    within = found.distance.sum() if weight is None else weight @ found.distance
+def _between(found: Fit) -> float:
+    within = found.partition.within.sum()
     return max(float(found.squares @ found.weights - within), np.finfo(float).tiny)
 
 

@@ -18,15 +18,20 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
+from ewp.backend import Engine, Partition
 from ewp.blas import one_blas_thread
-from ewp.kernel import Array, Metric, Statistics, Workspace, block_distances, block_statistics
+from ewp.kernel import Array, Statistics, Workspace, block_distances, block_statistics
+from ewp.ordering import order_rows
+from ewp.sketch import sample_size, sketch_blocks
 
-__all__ = ["ArrayEngine", "assign", "distances"]
+__all__ = ["ArrayEngine", "assign", "distances", "varying_columns"]
 
 #: A block and its buffers should stay in a core's cache.
 _BLOCK_BYTES = 2**20
 #: Data whose prepared copy (rows and their squares) is at most this large are prepared once.
 _PREPARED_BYTES = 24 * 2**20
+#: More rows than this are represented by a sample in starts and searches.
+_WHOLE = 2**17
 #: Blocks are summed within chunks, chunks in order; more chunks than any sensible thread count.
 _CHUNKS = 16
 
@@ -43,16 +48,34 @@ class Block(NamedTuple):
     weight: Array | None
 
 
+def _first(sample_weight: Array | None) -> int:
+    """Return the number of the first row that counts."""
+    return 0 if sample_weight is None else int(np.argmax(sample_weight > 0))
+
+
+def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
+    """Which columns are not constant on the rows of positive weight."""
+    found = np.zeros(X.shape[1], dtype=bool)
+    first = X[_first(sample_weight)]
+    for start in range(0, len(X), 1024):
+        rows = slice(start, start + 1024)
+        differs = X[rows] != first
+        if sample_weight is not None:
+            differs &= (sample_weight[rows] > 0)[:, None]
+        found |= differs.any(axis=0)
+    return found
+
+
 def _block_rows(p: int, k: int) -> int:
     return min(max(_BLOCK_BYTES // (16 * (p + k + 1)), 64), 4096)
 
 
-class ArrayEngine:
-    """Rows of an in-memory array, centred and scaled block by block.
+class ArrayEngine(Engine):
+    """Rows of an array, in memory or in a file, centred and scaled block by block.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
+    X : ndarray or FileRows of shape (n, p)
         Validated data of any float type and memory layout; never modified or copied whole unless
         small.
     sample_weight : ndarray of shape (n,) or None
@@ -64,15 +87,6 @@ class ArrayEngine:
         columns) if "standard", nothing if None.
     n_jobs : int or None
         Number of threads, as in joblib.
-
-    Attributes
-    ----------
-    n, p : int
-    total : float
-        Sum of the sample weights.
-    center, scale : ndarray of shape (p,)
-    squares : ndarray of shape (p,)
-        Weighted sum of squares of every (centred and scaled) column.
     """
 
     def __init__(
@@ -91,6 +105,7 @@ class ArrayEngine:
         self.n_jobs = effective_n_jobs(n_jobs)
         self._prepared: tuple[Array, Array] | None = None
         self._spaces: dict[int, SimpleQueue[Workspace]] = {}
+        self._samples: dict[int, ArrayEngine] = {}
         self.center = self._mean() if center is None else center
         self.squares = self._sum_of_squares()
         if isinstance(scale, str):
@@ -107,11 +122,6 @@ class ArrayEngine:
 
     # -- preparation ---------------------------------------------------------------------------
 
-    @property
-    def _first(self) -> int:
-        """The first row that counts."""
-        return 0 if self.sample_weight is None else int(np.argmax(self.sample_weight > 0))
-
     def _slices(self, rows: int) -> Iterator[slice]:
         for start in range(0, self.n, rows):
             yield slice(start, min(start + rows, self.n))
@@ -121,7 +131,7 @@ class ArrayEngine:
 
     def _mean(self) -> Array:
         """Weighted mean, summed about a row: exact for constant columns, safe for large offsets."""
-        mean = np.array(self.X[self._first], dtype=np.float64)
+        mean = np.array(self.X[_first(self.sample_weight)], dtype=np.float64)
         for _ in range(2):
             correction = np.zeros(self.p)
             for rows in self._slices(_block_rows(self.p, 1)):
@@ -146,6 +156,11 @@ class ArrayEngine:
         if self._scaled:
             target /= self.scale
 
+    @cached_property
+    def varying(self) -> np.ndarray:
+        """Which columns are not constant on the rows that count."""
+        return varying_columns(self.X, self.sample_weight)
+
     @property
     def order(self) -> np.ndarray:
         """Order of the rows by value, see `canonical`."""
@@ -153,38 +168,27 @@ class ArrayEngine:
 
     @cached_property
     def canonical(self) -> tuple[np.ndarray, np.ndarray]:
-        """Order of the rows by value, and which of them differ from the row before.
-
-        Rows are sorted by their length, by the sum of their cubes and along a fixed direction, in
-        units of the columns' standard deviations. The first two do not change when rows or
-        columns are permuted. Keys are rounded relative to the row's own length, so that their
-        last digits, which depend on the order of summation, do not matter.
-        """
+        """Order of the rows by value, and which of them differ from the row before."""
         varying = self.squares > 0
-        inverse = varying / np.sqrt(np.where(varying, self.squares, 1.0) / self.total)
-        direction = np.cos(np.arange(1, self.p + 1)) / np.sqrt(self.p)
-        keys = np.empty((3, self.n))
-        for rows in self._slices(_block_rows(self.p, 1)):
-            block = self.rows(rows)
-            block *= inverse
-            length = np.sqrt(np.einsum("il,il->i", block, block))
-            block /= np.where(length > 0, length, 1.0)[:, None]
-            keys[0, rows] = block @ direction
-            keys[1, rows] = np.einsum("il,il,il->i", block, block, block)
-            keys[2, rows] = length
-        np.round(keys[:2], 10, out=keys[:2])
-        mantissa, exponent = np.frexp(keys[2])
-        keys[2] = np.ldexp(np.round(mantissa, 10), exponent)
-        order = np.lexsort(keys)
-        distinct = np.ones(self.n, dtype=bool)
-        np.any(keys[:, order[1:]] != keys[:, order[:-1]], axis=0, out=distinct[1:])
-        return order, distinct
+        spread = np.sqrt(np.where(varying, self.squares, 1.0) / self.total)
+        blocks = (self.rows(rows) for rows in self._slices(_block_rows(self.p, 1)))
+        return order_rows(blocks, varying / spread)
+
+    def small(self, k: int) -> ArrayEngine:
+        """Return itself, or for many rows a sample of them in the same coordinates."""
+        if self.n <= _WHOLE:
+            return self
+        size = sample_size(self.p, k)
+        if size not in self._samples:
+            slices = self._slices(_block_rows(self.p, 1))
+            blocks = ((self.X[rows], self._weight(rows)) for rows in slices)
+            found = sketch_blocks(blocks, self.p, size)
+            self._samples[size] = ArrayEngine(
+                found.rows, found.mass, center=self.center, scale=self.scale, n_jobs=self.n_jobs
+            )
+        return self._samples[size]
 
     # -- passes over the data ------------------------------------------------------------------
-
-    def metric(self, theta: Array, weights: Array) -> Metric:
-        """Prepare centroids (in the engine's coordinates) and weights for a pass."""
-        return Metric.prepare(theta, weights, float(self.squares @ weights) / self.total)
 
     def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[Block]:
         for rows in chunk:
@@ -221,17 +225,7 @@ class ArrayEngine:
             return list(pool.map(run, chunks))
 
     def statistics(self, theta: Array, weights: Array, s: float) -> Statistics:
-        """Sufficient statistics of one MM step at centroids, weights and exponent.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (k, p)
-            Centroids in the engine's coordinates (centred and scaled).
-        weights : ndarray of shape (p,)
-            Diagonal of the metric.
-        s : float
-            Exponent of the power mean, ``-inf`` for the minimum.
-        """
+        """Sufficient statistics of one MM step, see `Engine.statistics`."""
         k = len(theta)
         metric = self.metric(theta, weights)
 
@@ -260,6 +254,24 @@ class ArrayEngine:
 
         self._map(label, len(theta))
         return labels, nearest
+
+    def label(self, theta: Array, weights: Array) -> Partition:
+        """Assign every row to its nearest centroid."""
+        k = len(theta)
+        labels = np.empty(self.n, dtype=np.intp)
+        metric = self.metric(theta, weights)
+
+        def sums(blocks: Iterator[Block], work: Workspace) -> Array:
+            found = np.zeros((3, k))
+            for block in blocks:
+                distance, least = block_distances(block.values, block.squares, metric, work)
+                nearest = labels[block.rows] = distance.argmin(axis=0)
+                mass = np.ones(len(least)) if block.weight is None else block.weight
+                found += [np.bincount(nearest, w, k) for w in (None, mass, mass * least)]
+            return found
+
+        size, mass, within = sum(self._map(sums, k), start=np.zeros((3, k)))
+        return Partition(labels, size.astype(np.intp), mass, within)
 
     def two_nearest(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array, Array]:
         """Nearest centroid of every row, and the squared distances to it and to the next."""
@@ -297,14 +309,6 @@ class ArrayEngine:
         result = np.asarray(self.X[index], dtype=np.float64) - self.center
         result /= self.scale
         return result
-
-    def inside(self, centroids: Array) -> Array:
-        """Translate centroids from data units to the engine's coordinates."""
-        return (centroids - self.center) / self.scale
-
-    def outside(self, theta: Array) -> Array:
-        """Translate centroids from the engine's coordinates to data units."""
-        return theta * self.scale + self.center
 
 
 def assign(

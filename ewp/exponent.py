@@ -22,6 +22,8 @@ __all__ = ["critical_exponent", "engine_critical_exponent"]
 #: Up to this many features the p x p matrix is formed in one pass, beyond it is only applied.
 _DENSE = 256
 _ROWS = 512
+#: Blocks of unit rows are kept between products up to this size.
+_KEPT_BYTES = 40 * 2**20
 
 
 def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
@@ -43,7 +45,7 @@ def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
         return -np.inf  # all rows equal: nothing can split, and no exponent is critical
     root = np.sqrt(weights[used])
     starts = range(0, engine.n, _ROWS)
-    prepared = engine.n * len(used) * 8 <= 2**23
+    prepared = engine.n * len(used) * 8 <= _KEPT_BYTES
 
     def unit_rows(start: int) -> Array:
         rows = slice(start, min(start + _ROWS, engine.n))
@@ -75,7 +77,7 @@ def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
 
         operator = LinearOperator((len(used), len(used)), matvec=apply, dtype=np.float64)
         first = np.random.default_rng(0).standard_normal(len(used))
-        largest = eigsh(operator, k=1, which="LA", v0=first, return_eigenvectors=False)[0]
+        largest = eigsh(operator, k=1, which="LA", v0=first, tol=1e-9, return_eigenvectors=False)[0]
     return 1.0 - 0.5 / float(largest)
 
 

@@ -13,18 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ewp.backend import Engine, Partition
 from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine, assign
+from ewp.engine import ArrayEngine
 from ewp.exponent import engine_critical_exponent
 from ewp.inputs import check_distinct, check_spread
 from ewp.kernel import Array
+from ewp.ordering import order_clusters
 from ewp.polish import FULL, Effort, polish
 from ewp.rules import RelativeEntropy, WeightRule
 from ewp.schedules import Annealed, Hard, Schedule
 from ewp.solver import Solution, TraceRow, iterate
 from ewp.starts import choose_start
 
-__all__ = ["Fit", "Recipe", "annealing", "canonical_order", "fit_array", "solve"]
+__all__ = ["Fit", "Recipe", "annealing", "default_prior", "fit_array", "fit_engine", "solve"]
 
 
 #: Softness at which memberships are hard to the last digit.
@@ -64,9 +66,8 @@ class Fit:
     centroids : ndarray of shape (k, p)
         In data units.
     weights : ndarray of shape (p,)
-    labels : ndarray of shape (n,)
-    distance : ndarray of shape (n,)
-        Squared weighted distance of every row to its centroid.
+    partition : Partition
+        Labels of the rows, and sizes, masses and sums of squares of the clusters.
     center, scale, squares : ndarray of shape (p,)
         Column means, divisors, and sums of squares after scaling.
     total : float
@@ -79,8 +80,7 @@ class Fit:
     solution: Solution
     centroids: Array
     weights: Array
-    labels: np.ndarray
-    distance: Array
+    partition: Partition
     center: Array
     scale: Array
     squares: Array
@@ -89,34 +89,16 @@ class Fit:
     s0: float
     critical_exponent: float
 
-
-def canonical_order(
-    engine: ArrayEngine, theta: Array, metric: Array, labels: np.ndarray
-) -> np.ndarray:
-    """Order of clusters by mass, distance from the mean, third moment, coordinates.
-
-    Parameters
-    ----------
-    engine : ArrayEngine
-    theta : ndarray of shape (k, p)
-        Centroids in the engine's coordinates.
-    metric : ndarray of shape (p,)
-    labels : ndarray of shape (n,)
-    """
-    mass = np.bincount(labels, engine.sample_weight, minlength=len(theta)) / engine.total
-    radius = (theta**2) @ metric
-    radius /= max(float(radius.max()), np.finfo(float).tiny)
-    # two equal clusters lie opposite each other: their third moments tell them apart
-    moment = (theta**3) @ metric
-    moment /= max(float((np.abs(theta) ** 3 @ metric).max()), np.finfo(float).tiny)
-    return np.lexsort([*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)])
+    @property
+    def labels(self) -> np.ndarray:
+        """Labels of the rows."""
+        return self.partition.labels
 
 
-def _canonical(engine: ArrayEngine, solution: Solution, metric: Array) -> Solution:
+def _canonical(engine: Engine, solution: Solution, metric: Array) -> Solution:
     """Put the clusters into their canonical order."""
     for _ in range(len(solution.theta)):
-        labels, _ = engine.assign(solution.theta, metric)
-        order = canonical_order(engine, solution.theta, metric, labels)
+        order = order_clusters(solution.theta, metric, engine.masses(solution.theta, metric))
         # rows between equal centroids go to the first, which changes when these are sorted
         if (order == np.arange(len(order))).all():
             break
@@ -125,7 +107,7 @@ def _canonical(engine: ArrayEngine, solution: Solution, metric: Array) -> Soluti
 
 
 def solve(
-    engine: ArrayEngine,
+    engine: Engine,
     k: int,
     rule: WeightRule,
     schedule: Schedule,
@@ -142,7 +124,7 @@ def solve(
 
     Parameters
     ----------
-    engine : ArrayEngine
+    engine : Engine
     k : int
     rule : WeightRule
     schedule : Schedule
@@ -161,7 +143,7 @@ def solve(
     *starts, finisher = rng.spawn((n_init if isinstance(init, str) else 1) + 1)
     best: Solution | None = None
     for start in starts:
-        theta = choose_start(engine, k, init, rule.metric(weights), start)
+        theta = choose_start(engine.small(k), k, init, rule.metric(weights), start)
         found = iterate(
             engine, theta, weights, rule, schedule, max_iter=max_iter, tol=tol, on_step=on_step
         )
@@ -191,17 +173,9 @@ def annealing(s0: float | None, eta: float, critical: float) -> Annealed | Hard:
     return Hard() if math.isinf(s0) else Annealed(s0, eta, _HARD)
 
 
-def default_prior(X: Array, sample_weight: Array | None = None) -> Array:
+def default_prior(varying: np.ndarray) -> Array:
     """Ones, with zeros for columns that never vary: they hold no information on clusters."""
-    varying = np.zeros(X.shape[1], dtype=bool)
-    first = X[0 if sample_weight is None else int(np.argmax(sample_weight > 0))]
-    for start in range(0, len(X), 1024):
-        part = slice(start, start + 1024)
-        differs = X[part] != first
-        if sample_weight is not None:
-            differs &= (sample_weight[part] > 0)[:, None]
-        varying |= differs.any(axis=0)
-    return varying.astype(float) if varying.any() else np.ones(X.shape[1])
+    return varying.astype(float) if varying.any() else np.ones(len(varying))
 
 
 def fit_array(
@@ -229,38 +203,60 @@ def fit_array(
     -------
     Fit
     """
-    k = recipe.n_clusters
-    check_distinct(X, k, sample_weight)
+    check_distinct(X, recipe.n_clusters, sample_weight)
     with one_blas_thread():
         engine = ArrayEngine(
             X, sample_weight, scale="standard" if recipe.standardise else None, n_jobs=n_jobs
         )
-        check_spread(engine.squares, k)
-        prior = default_prior(X, sample_weight) if recipe.prior is None else recipe.prior
-        rule = RelativeEntropy.make(recipe.lam, engine.squares, prior, between=recipe.between)
-        critical = engine_critical_exponent(engine, rule.update(engine.squares))
-        schedule = annealing(recipe.s0, recipe.eta, critical)
-        solution = solve(
-            engine,
-            k,
-            rule,
-            schedule,
-            init=recipe.init,
-            n_init=recipe.n_init,
-            effort=recipe.polish,
-            max_iter=recipe.max_iter,
-            tol=recipe.tol,
-            rng=rng,
-            on_step=on_step,
-        )
-        centroids = engine.outside(solution.theta)
-        labels, distance = assign(X, centroids, solution.weights, engine.center, engine.scale)
+        return fit_engine(engine, recipe, rng, on_step=on_step)
+
+
+def fit_engine(
+    engine: Engine,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    *,
+    on_step: Callable[[TraceRow], None] | None = None,
+) -> Fit:
+    """Fit EWP to the data of an engine, which scales them as the recipe says.
+
+    Parameters
+    ----------
+    engine : Engine
+    recipe : Recipe
+    rng : Generator
+    on_step : callable, optional
+
+    Returns
+    -------
+    Fit
+    """
+    k = recipe.n_clusters
+    check_spread(engine.squares, k)
+    prior = default_prior(engine.varying) if recipe.prior is None else recipe.prior
+    rule = RelativeEntropy.make(recipe.lam, engine.squares, prior, between=recipe.between)
+    critical = engine_critical_exponent(engine.small(k), rule.update(engine.squares))
+    schedule = annealing(recipe.s0, recipe.eta, critical)
+    solution = solve(
+        engine,
+        k,
+        rule,
+        schedule,
+        init=recipe.init,
+        n_init=recipe.n_init,
+        effort=recipe.polish,
+        max_iter=recipe.max_iter,
+        tol=recipe.tol,
+        rng=rng,
+        on_step=on_step,
+    )
+    centroids = engine.outside(solution.theta)
     return Fit(
         solution,
         centroids,
         solution.weights,
-        labels,
-        distance,
+        # from the centroids in data units, as predictions are made
+        engine.label(engine.inside(centroids), solution.weights),
         engine.center,
         engine.scale,
         engine.squares,

@@ -346,12 +346,15 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None:
     """Check that at least k distinct rows (of positive weight) exist."""
-    seen = pd.DataFrame(np.empty((0, X.shape[1]), dtype=X.dtype))
+    kind = np.dtype((np.void, X.dtype.itemsize * X.shape[1]))
+    seen = np.empty(0, kind)
     start, size = 0, 2 * k
     while start < len(X):
         rows = slice(start, start + size)
         part = X[rows] if sample_weight is None else X[rows][sample_weight[rows] > 0]
-        seen = pd.concat([seen, pd.DataFrame(part + 0.0)]).drop_duplicates()
+        # -0.0 and 0.0 are the same value
+        values = np.ascontiguousarray(part + 0.0).view(kind).ravel()
+        seen = np.unique(np.concatenate([seen, values]))
         if len(seen) >= k:
             return
         start, size = start + size, min(2 * size, 2**16)

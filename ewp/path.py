@@ -14,7 +14,6 @@ from scipy.special import entr, softmax
 
 from ewp.blas import one_blas_thread
 from ewp.engine import ArrayEngine
-from ewp.fitting import default_prior
 from ewp.inputs import (
     check_choice,
     check_data,
@@ -112,6 +111,6 @@ def lambda_path(
     check_integer("n_lams", n_lams, least=1)
     with one_blas_thread():
         engine = ArrayEngine(array, weight, scale=scale)
-    varying = (default_prior(array, weight) > 0) & (engine.squares > 0)
+    varying = engine.varying & (engine.squares > 0)
     totals = engine.squares[varying] if varying.any() else np.ones(1)
     return penalty_grid(totals, n_lams, between=dispersion == "between")

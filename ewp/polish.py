@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ewp.backend import Engine
 from ewp.engine import ArrayEngine
 from ewp.kernel import Array
 from ewp.rules import FixedWeights, WeightRule
@@ -155,7 +156,7 @@ def _breathe(engine: ArrayEngine, start: Solution, rng: np.random.Generator) -> 
 
 
 def polish(
-    engine: ArrayEngine,
+    engine: Engine,
     solution: Solution,
     rule: WeightRule,
     rng: np.random.Generator,
@@ -168,7 +169,7 @@ def polish(
 
     Parameters
     ----------
-    engine : ArrayEngine
+    engine : Engine
     solution : Solution
         A fixed point of the limit problem.
     rule : WeightRule
@@ -201,7 +202,7 @@ def polish(
 
 
 def _candidate(
-    engine: ArrayEngine,
+    engine: Engine,
     solution: Solution,
     sharpness: float,
     rule: WeightRule,
@@ -214,7 +215,7 @@ def _candidate(
     weights = solution.weights**sharpness
     weights /= weights.sum()
     metric = rule.metric(weights)
-    search, used = _search_engine(engine, k, metric, rng)
+    search, used = _search_engine(engine.small(k), k, metric, rng)
     ones = np.ones(search.p)
     seeds = [
         solution.theta[:, used] * np.sqrt(metric[used]),

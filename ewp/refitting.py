@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine, assign
-from ewp.fitting import Fit, Recipe, default_prior, fit_array
+from ewp.engine import ArrayEngine, assign, varying_columns
+from ewp.fitting import Fit, Recipe, fit_array
 from ewp.inputs import check_sample_weight
 from ewp.kernel import Array
 from ewp.matching import centroid_order
@@ -126,7 +126,7 @@ def source_of(results: EWPResults, X: Any = None, sample_weight: Any = None) -> 
             raise ValueError(
                 "the sample weights are not those of the fit; pass them as sample_weight with X"
             )
-    varying = default_prior(array) > 0
+    varying = varying_columns(array)
     recipe = _recipe(results, theta)
     return Source(array, weight, recipe, theta, weights, labels, center, scale, varying)
 
@@ -154,7 +154,7 @@ def _recipe(results: EWPResults, theta: Array) -> Recipe:
 
 def _prior(source: Source, part: Array) -> Array:
     """Prior of the fit without the features that vary in all rows but not in these."""
-    frozen = (default_prior(part) == 0) & source.varying
+    frozen = ~varying_columns(part) & source.varying
     prior = np.where(frozen, 0.0, source.prior)
     return prior if prior.any() else source.prior
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import entr
 
-from ewp.engine import ArrayEngine
+from ewp.backend import Engine
 from ewp.kernel import Array, Statistics
 from ewp.rules import WeightRule
 from ewp.schedules import Schedule
@@ -77,8 +77,9 @@ def centroid_step(stats: Statistics, theta: Array) -> tuple[Array, Array, np.nda
     return new, np.maximum(dispersion, 0.0), np.flatnonzero(empty)
 
 
-def _reseed(engine: ArrayEngine, theta: Array, metric: Array, empty: np.ndarray) -> Array:
+def _reseed(engine: Engine, theta: Array, metric: Array, empty: np.ndarray) -> Array:
     """Move centroids without rows to the worst-fitted rows, which never raises f_-inf."""
+    engine = engine.small(len(theta))
     _, nearest = engine.assign(theta, metric)
     if engine.sample_weight is not None:
         nearest[engine.sample_weight == 0] = 0.0
@@ -98,7 +99,7 @@ def _reseed(engine: ArrayEngine, theta: Array, metric: Array, empty: np.ndarray)
 
 
 def iterate(
-    engine: ArrayEngine,
+    engine: Engine,
     theta: Array,
     weights: Array,
     rule: WeightRule,
@@ -113,7 +114,7 @@ def iterate(
 
     Parameters
     ----------
-    engine : ArrayEngine
+    engine : Engine
     theta : ndarray of shape (k, p)
         Starting centroids in the engine's coordinates.
     weights : ndarray of shape (p,)

@@ -14,9 +14,9 @@ import pandas as pd
 
 from ewp.assignment import group_means
 from ewp.engine import ArrayEngine
-from ewp.fitting import canonical_order
 from ewp.inputs import check_choice, check_number
 from ewp.kernel import Array
+from ewp.ordering import order_clusters
 from ewp.peers.base import Found, Options, Peer
 from ewp.peers.plain import annealing_from
 from ewp.permutation import SparseGap, sparse_gap
@@ -239,7 +239,8 @@ class SparseKMeans(Peer):
                 best = fit
         assert best is not None
         means, _ = group_means(X, best.labels, k)
-        order = canonical_order(engine, engine.inside(means), best.weights, best.labels)
+        mass = np.bincount(best.labels, minlength=k) / len(X)
+        order = order_clusters(engine.inside(means), best.weights, mass)
         trace = pd.DataFrame({"criterion": best.criterion}).rename_axis("iteration").reset_index()
         return Found(
             means[order],
