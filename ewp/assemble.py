@@ -10,8 +10,8 @@ import pandas as pd
 
 from ewp.choice import Choice
 from ewp.fitting import Fit, Recipe
-from ewp.kernel import Array
 from ewp.results import EWPResults
+from ewp.sources import Source
 
 __all__ = ["assemble"]
 
@@ -19,9 +19,7 @@ __all__ = ["assemble"]
 def assemble(
     found: Fit,
     recipe: Recipe,
-    X: Any,
-    names: tuple[pd.Index, pd.Index],
-    weight: Array | None,
+    source: Source,
     seed: Any,
     choice: Choice | None = None,
 ) -> EWPResults:
@@ -31,17 +29,14 @@ def assemble(
     ----------
     found : Fit
     recipe : Recipe
-    X : array-like or DataFrame
-        The data as the user gave them, kept by reference.
-    names : tuple of Index
-        Names of the rows and of the columns.
-    weight : ndarray of shape (n,) or None
+    source : Source
+        The data as the user gave them, kept by reference, with their names.
     seed : object
         The user's `random_state`; noted if it is an integer.
     choice : Choice or None
         How the penalty was chosen, if it was.
     """
-    rows, columns = names
+    rows, columns = source.names
     k = recipe.n_clusters
     clusters = pd.RangeIndex(k, name="cluster")
     trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
@@ -49,7 +44,7 @@ def assemble(
     options: dict[str, Any] = {
         "init": recipe.init if isinstance(recipe.init, str) else "array",
         "n_init": recipe.n_init,
-        "named_features": isinstance(X, pd.DataFrame),
+        "named_features": source.columns is not None,
         "polish": recipe.polish.rounds > 0,
         "max_iter": recipe.max_iter,
         "tol": recipe.tol,
@@ -84,7 +79,7 @@ def assemble(
         prior=found.prior,
         critical_exponent=found.critical_exponent,
         options=options,
-        data=X,
-        sample_weight=weight,
+        data=source.data,
+        sample_weight=source.weight,
         spread=np.sqrt(found.squares / found.total) * found.scale,
     )

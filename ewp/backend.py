@@ -79,6 +79,10 @@ class Engine(ABC):
         """Return the data, or a sample in the same coordinates, for starts of k clusters."""
 
     @abstractmethod
+    def sample(self, size: int) -> ArrayEngine:
+        """Return at most `size` distinct rows in the same coordinates."""
+
+    @abstractmethod
     def label(self, theta: Array, weights: Array) -> Partition:
         """Assign every row to its nearest centroid."""
 

@@ -98,11 +98,18 @@ class Choice:
     total: float
     complete: bool = True
 
-    def settle(self, recipe: Recipe) -> Recipe:
-        """Return the recipe with the chosen penalty, scaling and form."""
+    def settle(self, recipe: Recipe, factor: float = 1.0) -> Recipe:
+        """Return the recipe with the chosen penalty, scaling and form.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        factor : float
+            How much more the data of the fit weigh than those of the choice.
+        """
         return dataclasses.replace(
             recipe,
-            lam=self.chosen.lam,
+            lam=factor * self.chosen.lam,
             standardise=self.chosen.family.standardise,
             between=self.chosen.family.between,
         )

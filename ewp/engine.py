@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from queue import Empty, SimpleQueue
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from ewp.backend import Engine, Partition
 from ewp.blas import one_blas_thread
-from ewp.kernel import Array, Statistics, Workspace, block_distances, block_statistics
+from ewp.kernel import Array, Metric, Statistics, Workspace, block_distances, block_statistics
 from ewp.ordering import order_rows
 from ewp.sketch import sample_size, sketch_blocks
 
@@ -120,6 +120,11 @@ class ArrayEngine(Engine):
             block[:, self.p] = 1.0
             self._prepared = block, block[:, : self.p] ** 2
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # buffers and the prepared copy are made again where the engine goes
+        arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs)
+        return _rebuild, arguments
+
     # -- preparation ---------------------------------------------------------------------------
 
     def _slices(self, rows: int) -> Iterator[slice]:
@@ -176,9 +181,10 @@ class ArrayEngine(Engine):
 
     def small(self, k: int) -> ArrayEngine:
         """Return itself, or for many rows a sample of them in the same coordinates."""
-        if self.n <= _WHOLE:
-            return self
-        size = sample_size(self.p, k)
+        return self if self.n <= _WHOLE else self.sample(sample_size(self.p, k))
+
+    def sample(self, size: int) -> ArrayEngine:
+        """Return at most `size` distinct rows in the same coordinates."""
         if size not in self._samples:
             slices = self._slices(_block_rows(self.p, 1))
             blocks = ((self.X[rows], self._weight(rows)) for rows in slices)
@@ -226,8 +232,11 @@ class ArrayEngine(Engine):
 
     def statistics(self, theta: Array, weights: Array, s: float) -> Statistics:
         """Sufficient statistics of one MM step, see `Engine.statistics`."""
-        k = len(theta)
-        metric = self.metric(theta, weights)
+        return self.accumulate(self.metric(theta, weights), s)
+
+    def accumulate(self, metric: Metric, s: float) -> Statistics:
+        """Sufficient statistics of one MM step in a prepared metric."""
+        k = len(metric.theta)
 
         def accumulate(blocks: Iterator[Block], work: Workspace) -> Statistics:
             sums = Statistics.zeros(k, self.p)
@@ -309,6 +318,12 @@ class ArrayEngine(Engine):
         result = np.asarray(self.X[index], dtype=np.float64) - self.center
         result /= self.scale
         return result
+
+
+def _rebuild(
+    X: Array, sample_weight: Array | None, center: Array, scale: Array, n_jobs: int
+) -> ArrayEngine:
+    return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs)
 
 
 def assign(

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from ewp.kernel import Array
+from ewp.rows import FileRows
 
 __all__ = [
     "aligned",
@@ -31,6 +32,7 @@ __all__ = [
     "check_prior",
     "check_sample_weight",
     "check_spread",
+    "default_names",
     "generator",
     "names",
     "remember_features",
@@ -65,12 +67,16 @@ def generator(random_state: Any) -> np.random.Generator:
         ) from error
 
 
+def default_names(p: int) -> pd.Index:
+    """Names of columns that have none: x0, x1, ..."""
+    return pd.Index([f"x{i}" for i in range(p)])
+
+
 def names(X: Any, array: Array) -> tuple[pd.Index, pd.Index]:
     """Row and column names of the data: a DataFrame's own, else 0.. and x0, x1, ..."""
     if isinstance(X, pd.DataFrame):
         return X.index, X.columns
-    n, p = array.shape
-    return pd.RangeIndex(n), pd.Index([f"x{i}" for i in range(p)])
+    return pd.RangeIndex(len(array)), default_names(array.shape[1])
 
 
 def _check_numeric_columns(X: pd.DataFrame) -> None:
@@ -97,13 +103,12 @@ def _listing(items: list[Any], most: int = 10) -> str:
 
 
 def _check_finite(X: Array, columns: pd.Index) -> None:
+    largest = 0.0
     for start in range(0, len(X), 4096):
         block = X[start : start + 4096]
-        if np.isfinite(np.add.reduce(block, axis=None, dtype=np.float64)):
-            continue
-        bad = ~np.isfinite(block)
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
+        high, low = float(block.max()), float(block.min())
+        if not (np.isfinite(high) and np.isfinite(low)):
+            row, column = np.argwhere(~np.isfinite(block))[0]
             value = block[row, column]
             kind = "NaN" if np.isnan(value) else "infinity"
             raise ValueError(
@@ -111,6 +116,11 @@ def _check_finite(X: Array, columns: pd.Index) -> None:
                 f"{start + row}, column {columns[column]!r}; drop or impute missing values "
                 "before clustering"
             )
+        largest = max(largest, high, -low)
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
+        )
 
 
 def check_data(X: Any) -> Array:
@@ -136,19 +146,18 @@ def check_data(X: Any) -> Array:
         if not X.size:
             raise ValueError(f"X is empty: it has {X.shape[0]} rows and {X.shape[1]} columns")
         _check_numeric_columns(X)
-    columns = X.columns if isinstance(X, pd.DataFrame) else None
-    array: Array = check_array(
-        X,
-        dtype=[np.float64, np.float32],
-        ensure_min_samples=1,
-        **{_FINITE: False},
+    columns = X.columns if isinstance(X, pd.DataFrame | FileRows) else None
+    array: Any = (
+        X
+        if isinstance(X, FileRows)
+        else check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=1,
+            **{_FINITE: False},
+        )
     )
     _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns)
-    largest = max(float(array.max()), -float(array.min()))
-    if largest > _LARGEST:
-        raise ValueError(
-            f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
-        )
     return array
 
 
@@ -175,6 +184,9 @@ _LARGEST = 1e100
 
 def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Set (at fit) or compare scikit-learn's `n_features_in_` and `feature_names_in_`."""
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):
+        # a file or a collection with named columns: its names count, its rows are not looked at
+        X = pd.DataFrame(columns=X.columns) if X.columns is not None else np.empty(X.shape[:2])
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5
@@ -199,9 +211,10 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
     array = check_data(X)
     if array.shape[1] != len(feature_names):
         raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
-    if isinstance(X, pd.DataFrame) and named and not X.columns.equals(feature_names):
-        missing = [name for name in feature_names if name not in X.columns]
-        extra = [name for name in X.columns if name not in feature_names]
+    columns = X.columns if isinstance(X, pd.DataFrame | FileRows) else None
+    if columns is not None and named and not columns.equals(feature_names):
+        missing = [name for name in feature_names if name not in columns]
+        extra = [name for name in columns if name not in feature_names]
         if missing or extra:
             raise ValueError(
                 "the columns of X are not those of the fit: "

@@ -11,7 +11,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -23,20 +22,17 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm.auto import tqdm
 
 from ewp.assemble import assemble
+from ewp.blas import one_blas_thread
 from ewp.choice import Choice, SelectionOptions, choose
+from ewp.dask_engine import is_dask, lazy_labels
 from ewp.engine import assign, distances
-from ewp.fitting import fit_array
-from ewp.inputs import (
-    check_data,
-    check_distinct,
-    check_sample_weight,
-    generator,
-    names,
-    remember_features,
-)
+from ewp.fitting import fit_engine
+from ewp.inputs import check_data, check_jobs, check_sample_weight, generator, remember_features
 from ewp.kernel import Array
 from ewp.options import check_options
 from ewp.results import EWPResults
+from ewp.rows import is_source, open_rows
+from ewp.sources import open_source
 
 __all__ = ["EWP", "fit"]
 
@@ -189,6 +185,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
+            Also the path of a ``.npy`` or Parquet file, or a function that returns an iterator of
+            blocks of rows: these are never in memory at once. Also a Dask array or DataFrame,
+            which stays on the workers.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as that row twice, a row of weight 0 not at all.
@@ -213,19 +212,17 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         selection : SelectionOptions
             How to choose; `fit` uses the defaults.
         """
-        array = check_data(X)
-        remember_features(self, X, reset=True)
-        columns = X.columns if isinstance(X, pd.DataFrame) else None
-        recipe, open_families = check_options(self, array.shape[1], columns)
-        weight = check_sample_weight(sample_weight, len(array))
+        source = open_source(X, sample_weight, check_jobs(self.n_jobs))
+        remember_features(self, source.data, reset=True)
+        recipe, open_families = check_options(self, source.p, source.columns)
         selecting, fitting = generator(self.random_state).spawn(2)
         choice = None
         if open_families:
-            check_distinct(array, recipe.n_clusters, weight)
-            if array.shape[1] > len(array):
+            if source.p > source.n:
                 recipe = dataclasses.replace(recipe, n_init=max(recipe.n_init, _WIDE_STARTS))
+            rows, weight, factor = source.selection_rows(recipe.n_clusters)
             choice = choose(
-                array,
+                rows,
                 weight,
                 recipe,
                 open_families,
@@ -234,25 +231,20 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 n_jobs=self.n_jobs,
                 progress=self.progress,
             )
-            recipe = choice.settle(recipe)
-        with tqdm(desc="EWP", unit=" steps", disable=not self.progress) as bar:
-            found = fit_array(
-                array,
-                weight,
-                recipe,
-                fitting,
-                n_jobs=self.n_jobs,
-                on_step=lambda row: bar.update(),
-            )
+            recipe = choice.settle(recipe, factor)
+        with (
+            tqdm(desc="EWP", unit=" steps", disable=not self.progress) as bar,
+            one_blas_thread(),
+        ):
+            engine = source.engine(standardise=recipe.standardise, k=recipe.n_clusters)
+            found = fit_engine(engine, recipe, fitting, on_step=lambda row: bar.update())
         if not found.solution.converged:
             warnings.warn(
                 f"no fixed point after max_iter={recipe.max_iter} steps; increase max_iter",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.results_ = assemble(
-            found, recipe, X, names(X, array), weight, self.random_state, choice
-        )
+        self.results_ = assemble(found, recipe, source, self.random_state, choice)
         self.labels_ = found.labels
         self.cluster_centers_ = found.centroids
         self.feature_weights_ = found.weights
@@ -263,13 +255,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.trace_ = self.results_.objective_trace
         return choice
 
-    def _checked(self, X: Any) -> tuple[Array, Array, Array, Array, Array]:
+    def _checked(self, X: Any) -> tuple[Any, Array, Array, Array, Array]:
         check_is_fitted(self)
-        array = check_data(X)
+        if is_source(X):
+            X = open_rows(X)
+        rows = X if is_dask(X) else check_data(X)
         remember_features(self, X, reset=False)
         results = self.results_
         return (
-            array,
+            rows,
             self.cluster_centers_,
             self.feature_weights_,
             results.center,
@@ -282,12 +276,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
+            Also a path, a function that makes blocks, or a Dask collection, as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            For a Dask collection a Dask array, computed when it is asked for.
         """
-        return assign(*self._checked(X))[0]
+        checked = self._checked(X)
+        return lazy_labels(*checked) if is_dask(X) else assign(*checked)[0]
 
     def transform(self, X: Any) -> Array:
         """Weighted distances to the centroids (not squared).

@@ -1,0 +1,225 @@
+"""Data on a Dask cluster: blocks stay on the workers, only centroids and weights travel.
+
+Every block of rows becomes an `ewp.engine.ArrayEngine` that is kept on the worker that made it; a
+pass sends the prepared metric out and brings the blocks' sums back, which are added in the order of
+the blocks, so the result does not depend on the number of workers. Blocks of a worker that is lost
+are made again by Dask from the graph of the user's collection.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ewp.backend import Engine, Partition
+from ewp.blas import one_blas_thread
+from ewp.engine import ArrayEngine
+from ewp.inputs import check_data, check_sample_weight
+from ewp.kernel import Array, Metric, Statistics
+from ewp.sketch import Sketch, sample_size, sketch_blocks
+
+__all__ = ["DaskEngine", "is_dask", "lazy_labels"]
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection; Dask is not imported to find out."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def _as_array(X: Any) -> Any:
+    """Dask array of the rows, a block holding all columns of its rows."""
+    if hasattr(X, "columns"):
+        wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+        if wrong:
+            raise ValueError(
+                f"{len(wrong)} column(s) of X are not numeric: {wrong[:10]}; drop them or code "
+                "them as numbers"
+            )
+        X = X.to_dask_array(lengths=True)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions; rows by columns are needed")
+    if np.isnan(X.shape[0]):
+        X = X.compute_chunk_sizes()
+    return X.rechunk({1: -1})
+
+
+def _checked(block: Any, weight: Any) -> tuple[Array, Array | None]:
+    """One block of validated rows and their weights."""
+    if not len(block):
+        return np.empty(block.shape), None
+    array = check_data(block)
+    return array, None if weight is None else np.asarray(weight, dtype=np.float64)
+
+
+def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Array, Array]:
+    """Weight of a block, and its weighted sums of differences from `shift` and their squares."""
+    X, weight = part
+    total, first, second = 0.0, np.zeros(len(shift)), np.zeros(len(shift))
+    for start in range(0, len(X), 4096):
+        rows = slice(start, start + 4096)
+        difference = X[rows] - shift
+        mass = np.ones(len(difference)) if weight is None else weight[rows]
+        total += float(mass.sum())
+        first += mass @ difference
+        difference *= difference
+        second += mass @ difference
+    return total, first, second
+
+
+def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> ArrayEngine:
+    X, weight = part
+    return ArrayEngine(X, weight, center=center, scale=scale)
+
+
+def _statistics(engine: ArrayEngine, metric: Metric, s: float) -> Statistics:
+    with one_blas_thread():
+        return engine.accumulate(metric, s)
+
+
+def _sketch(engine: ArrayEngine, size: int) -> Sketch:
+    rows = (slice(i, i + 4096) for i in range(0, engine.n, 4096))
+    weight = engine.sample_weight
+    blocks = ((engine.X[part], None if weight is None else weight[part]) for part in rows)
+    return sketch_blocks(blocks, engine.p, size)
+
+
+def _label(engine: ArrayEngine, theta: Array, weights: Array) -> Partition:
+    with one_blas_thread():
+        return engine.label(theta, weights)
+
+
+def _predict(block: Array, theta: Array, weights: Array, center: Array, scale: Array) -> np.ndarray:
+    with one_blas_thread():
+        engine = ArrayEngine(check_data(block), center=center, scale=scale)
+        return engine.assign(engine.inside(theta), weights)[0]
+
+
+def lazy_labels(X: Any, *metric: Array) -> Any:
+    """Labels of Dask rows as a Dask array that is computed when asked for.
+
+    Parameters
+    ----------
+    X : dask array or DataFrame
+    *metric : ndarray
+        Centroids in data units, weights, center, scale, as in `ewp.engine.assign`.
+    """
+    array = _as_array(X)
+    return array.map_blocks(
+        functools.partial(_predict, theta=metric[0], weights=metric[1]),
+        center=metric[2],
+        scale=metric[3],
+        drop_axis=1,
+        dtype=np.intp,
+    )
+
+
+class DaskEngine(Engine):
+    """Rows of a Dask array or DataFrame.
+
+    Parameters
+    ----------
+    X : dask array or DataFrame
+    sample_weight : array-like or dask array of shape (n,) or None
+    standardise : bool
+        Divide every column by its standard deviation.
+    """
+
+    def __init__(self, X: Any, sample_weight: Any = None, *, standardise: bool = False) -> None:
+        import dask.array as da
+        from dask.base import compute, persist
+        from dask.delayed import delayed
+
+        self._compute, self._delayed = compute, delayed
+        array = _as_array(X)
+        self.n, self.p = array.shape
+        if not self.n or not self.p:
+            raise ValueError(f"X is empty: it has {self.n} rows and {self.p} columns")
+        self.n_jobs = 1
+        weights: list[Any] = [None] * array.numblocks[0]
+        if sample_weight is not None:
+            if not is_dask(sample_weight):
+                checked = check_sample_weight(sample_weight, self.n)
+                assert checked is not None
+                sample_weight = da.from_array(checked, chunks=self.n)
+            sample_weight = sample_weight.rechunk((array.chunks[0],))
+            weights = list(sample_weight.to_delayed().ravel())
+        check = delayed(_checked, pure=True)
+        parts = [
+            check(block, weight)
+            for block, weight in zip(array.to_delayed().ravel(), weights, strict=True)
+        ]
+        parts = list(persist(*parts))
+        shift = np.asarray(array[0].compute(), dtype=np.float64)
+        self.total, self.center = self._mean(parts, shift)
+        _, _, squares = self._sums(parts, self.center)
+        self.scale = np.ones(self.p)
+        if standardise:
+            deviation = np.sqrt(squares / self.total)
+            self.scale = np.where(deviation > 0, deviation, 1.0)
+        self.squares = squares / self.scale**2
+        make = delayed(_engine, pure=True)
+        lengths = array.chunks[0]
+        engines = [
+            make(part, self.center, self.scale)
+            for part, length in zip(parts, lengths, strict=True)
+            if length
+        ]
+        self._engines = list(persist(*engines))
+        self._samples: dict[int, ArrayEngine] = {}
+
+    def _each(self, function: Any, parts: list[Any], *arguments: Any) -> list[Any]:
+        """Apply a function to every block and bring the results back, in order."""
+        call = self._delayed(function, pure=False)
+        found: tuple[Any, ...] = self._compute(*[call(part, *arguments) for part in parts])
+        return list(found)
+
+    def _sums(self, parts: list[Any], shift: Array) -> tuple[float, Array, Array]:
+        total, first, second = 0.0, np.zeros(self.p), np.zeros(self.p)
+        for mass, sums, squares in self._each(_moments, parts, shift):
+            total, first, second = total + mass, first + sums, second + squares
+        return total, first, second
+
+    def _mean(self, parts: list[Any], shift: Array) -> tuple[float, Array]:
+        for _ in range(2):
+            total, first, _ = self._sums(parts, shift)
+            shift = shift + first / total
+        return total, shift
+
+    @property
+    def varying(self) -> np.ndarray:
+        """Which columns are not constant."""
+        return self.squares > 0
+
+    def statistics(self, theta: Array, weights: Array, s: float) -> Statistics:
+        """Sufficient statistics of one MM step, see `Engine.statistics`."""
+        total = Statistics.zeros(len(theta), self.p)
+        for part in self._each(_statistics, self._engines, self.metric(theta, weights), s):
+            total += part
+        return total
+
+    def sample(self, size: int) -> ArrayEngine:
+        """Return at most `size` distinct rows in the same coordinates."""
+        if size not in self._samples:
+            first, *others = self._each(_sketch, self._engines, size)
+            for other in others:
+                first = first.merge(other, size)
+            self._samples[size] = ArrayEngine(
+                first.rows, first.mass, center=self.center, scale=self.scale
+            )
+        return self._samples[size]
+
+    def small(self, k: int) -> ArrayEngine:
+        """Return a sample of the rows."""
+        return self.sample(sample_size(self.p, k))
+
+    def label(self, theta: Array, weights: Array) -> Partition:
+        """Assign every row to its nearest centroid and bring the labels back."""
+        parts = self._each(_label, self._engines, theta, weights)
+        labels = np.concatenate([part.labels for part in parts])
+        size, mass, within = (
+            np.sum([part[i] for part in parts], axis=0) for i in range(1, len(parts[0]))
+        )
+        return Partition(labels, size, mass, within)
