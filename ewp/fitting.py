@@ -98,7 +98,9 @@ class Fit:
 def _canonical(engine: Engine, solution: Solution, metric: Array) -> Solution:
     """Put the clusters into their canonical order."""
     for _ in range(len(solution.theta)):
-        order = order_clusters(solution.theta, metric, engine.masses(solution.theta, metric))
+        # as they will be in data units, where the last digit decides between equal centroids
+        theta = engine.inside(engine.outside(solution.theta))
+        order = order_clusters(theta, metric, engine.masses(theta, metric))
         # rows between equal centroids go to the first, which changes when these are sorted
         if (order == np.arange(len(order))).all():
             break
@@ -169,7 +171,7 @@ def annealing(s0: float | None, eta: float, critical: float) -> Annealed | Hard:
     """
     if s0 is None:
         s0 = min(-1.0, critical)
-        return Hard() if math.isinf(s0) else Annealed(s0, eta)
+        return Hard() if math.isinf(s0) else Annealed(s0, eta, quarters=True)
     return Hard() if math.isinf(s0) else Annealed(s0, eta, _HARD)
 
 

@@ -22,8 +22,10 @@ __all__ = ["Metric", "Statistics", "Workspace", "block_distances", "block_statis
 
 Array = NDArray[np.float64]
 
-#: exp of less than this is not worth its time: subnormal numbers slow exp and GEMM by factors.
-_LOWEST_EXPONENT = -600.0
+#: Powers of 2 below this are not worth their time: subnormal numbers slow exp and GEMM by factors.
+_LOWEST_EXPONENT = -900.0
+#: Beyond this many quarters a power takes longer by products than by log and exp.
+_MOST_QUARTERS = 2**12
 #: Squared distances below this share of the row's squared length have lost digits to cancellation
 #: (the centroid is then about as long as the row) and are recomputed from differences.
 _SMALL = 4e-6
@@ -115,6 +117,7 @@ class Workspace:
         self.squares = np.empty((rows, p))
         self.distance = np.empty((k, rows))
         self.phi = np.empty((k, rows))
+        self.base = np.empty((k, rows))
         self.sums = np.empty((k, p + 1))
 
 
@@ -166,6 +169,32 @@ def _recompute_small(
     nearest[rows] = distance[:, rows].min(axis=0)
 
 
+def _raise(ratio: Array, exponent: float, base: Array) -> None:
+    """Raise ratios in (0, 1] to a power above 1, in place; `base` is overwritten.
+
+    Multiples of a quarter are made of square roots and products, which are vectorised on every
+    processor; NumPy's log and exp of float64 are only where there is AVX-512.
+    """
+    np.maximum(ratio, 2.0 ** (_LOWEST_EXPONENT / exponent), out=ratio)
+    quarters = 4.0 * exponent
+    if quarters > _MOST_QUARTERS or not quarters.is_integer():
+        np.log(ratio, out=ratio)
+        ratio *= exponent
+        np.exp(ratio, out=ratio)
+        return
+    times, roots = int(quarters), 2
+    while roots and times % 2 == 0:
+        times, roots = times // 2, roots - 1
+    for _ in range(roots):
+        np.sqrt(ratio, out=ratio)
+    if times & (times - 1):
+        np.copyto(base, ratio)
+    for bit in bin(times)[3:]:
+        ratio *= ratio
+        if bit == "1":
+            ratio *= base
+
+
 def block_statistics(
     block: Array,
     squares: Array,
@@ -213,11 +242,8 @@ def block_statistics(
         power = float(row_mass @ nearest)
         into.nearest += power
     else:
-        np.log(distance, out=phi)
-        phi -= np.log(nearest)
-        phi *= s - 1.0
-        np.maximum(phi, _LOWEST_EXPONENT, out=phi)
-        np.exp(phi, out=phi)
+        np.divide(nearest, distance, out=phi)
+        _raise(phi, 1.0 - s, work.base[:, : len(block)])
         row_mass = phi.sum(axis=0)
         softness = 1.0 - 1.0 / row_mass
         distance *= phi

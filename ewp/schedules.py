@@ -88,23 +88,29 @@ class Annealed:
         Exponents beyond this multiple of the first count as -inf. At -10,000 two distances that
         differ by 0.1 % have memberships that differ by a factor of 20,000; what is still soft
         there are ties.
+    quarters : bool
+        Round exponents down to multiples of 1/4, whose powers are cheap.
     """
 
     s0: float
     eta: float = 1.05
     softness: float = 0.2
     span: float = 1e4
+    quarters: bool = False
 
     @property
     def start(self) -> float:
         """The first exponent."""
-        return self.s0
+        return self._allowed(self.s0)
 
     def following(self, s: float, softness: float) -> float:
         """Return ``eta * s``, or -inf once memberships are hard."""
         if softness <= self.softness or s * self.eta < self.span * self.s0:
             return -math.inf
-        return s * self.eta
+        return self._allowed(s * self.eta)
+
+    def _allowed(self, s: float) -> float:
+        return math.floor(4.0 * s) / 4.0 if self.quarters else s
 
     def is_final(self, s: float) -> bool:
         """Only the limit is final."""

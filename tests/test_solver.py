@@ -121,8 +121,10 @@ def test_automatic_start_is_the_critical_exponent():
     X, _, _ = make_simulation2(5, n=300, p=30, random_state=0)
     standardised = (X - X.mean(axis=0)) / X.std(axis=0)
     fit = ewp.fit(standardised, 5, lam=45.0, random_state=0)
-    assert fit.s0 == pytest.approx(ewp.critical_exponent(standardised, lam=45.0), rel=1e-9)
-    assert fit.s0 < -1
+    critical = ewp.critical_exponent(standardised, lam=45.0)
+    assert fit.critical_exponent == pytest.approx(critical, rel=1e-9)
+    assert critical - 0.25 < fit.s0 <= critical < -1
+    assert (4 * fit.s0).is_integer()
     raw = ewp.fit(X, 5, lam=15.0, random_state=0)
     assert raw.s0 == -1.0
     assert raw.critical_exponent > -1
