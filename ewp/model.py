@@ -66,7 +66,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     s0 : float or "auto", default="auto"
         First exponent. "auto" is ``min(-1, s_c)``, rounded down to a multiple of 1/4 as all
         exponents after it, with the critical exponent s_c at which centroids that collapsed into
-        the mean can leave it, see `ewp.critical_exponent`; the paper's choice is -1. ``-inf`` starts at the limit problem.
+        the mean can leave it, see `ewp.critical_exponent`; the paper's choice is -1. ``-inf``
+        starts at the limit problem.
     eta : float, default=1.05
         Factor by which the exponent moves every step, above 1.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
