@@ -55,7 +55,7 @@ def assemble(
     return EWPResults(
         weights=pd.Series(found.weights, index=columns, name="weight"),
         centroids=pd.DataFrame(found.centroids, index=clusters, columns=columns),
-        labels=pd.Series(found.labels, index=rows, name="cluster"),
+        labels=pd.Series(found.labels, index=rows, name="cluster", copy=False),
         objective=found.solution.objective,
         objective_trace=trace,
         lam=recipe.lam,

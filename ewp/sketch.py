@@ -21,7 +21,7 @@ Hashes = np.ndarray
 
 #: Rows of a sample, as far as they fit in so many bytes, but never fewer than so many a cluster.
 _ROWS = 2**16
-_BYTES = 12 * 2**20
+_BYTES = 4 * 2**20
 _ROWS_A_CLUSTER = 100
 
 
