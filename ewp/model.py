@@ -55,7 +55,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int, default=2
         Number of clusters k, at most the number of distinct rows.
     lam : float or "auto", default="auto"
         Entropy penalty in the units of a sum over rows: it must grow like n for fits at
@@ -148,7 +148,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int = 2,
         lam: float | str = "auto",
         s0: float | str = "auto",
         eta: float = 1.05,

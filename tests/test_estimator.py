@@ -18,6 +18,7 @@ from ewp.datasets import make_simulation2
 
 @parametrize_with_checks(
     [
+        EWP(lam=10.0),
         EWP(n_clusters=3, lam=10.0, random_state=0),
         EWP(n_clusters=3, lam=10.0, scale="standard", init="random", random_state=0),
         EWP(n_clusters=3, lam=10.0, dispersion="between", polish=False, random_state=0),
