@@ -13,29 +13,28 @@ from ewp._selection_text import summarise_selection
 if TYPE_CHECKING:
     from ewp._summary import EWPSummary
     from ewp.agreement import Agreement
-    from ewp.bootstrap import BootstrapResults
-    from ewp.consistency import ConsistencyResults
+    from ewp.bootstrap_results import BootstrapResults
     from ewp.feature_tests import FeatureTests
     from ewp.results import EWPResults
     from ewp.stability import StabilityResults
 
 __all__ = [
+    "INTERRUPTED",
     "one_line",
+    "render",
     "summarise_agreement",
     "summarise_bootstrap",
-    "summarise_consistency",
     "summarise_stability",
     "summarise_tests",
     "uncertainty",
 ]
 
 _CONDITIONAL = "Conditional on the number of clusters, the penalty, the scaling and the form."
-_INTERRUPTED = "INTERRUPTED: the figures rest on the replicates that were finished."
+INTERRUPTED = "INTERRUPTED: the figures rest on the replicates that were finished."
 _METHODS = {"bca": "BCa", "percentile": "percentile"}
 _MAX_CLUSTERS = 20
 _MAX_PAIRS = 5
 _MAX_NAME = 28
-_WORDS = {"weights": "weights (l1)", "centroids": "centroids (w-norm)"}
 
 
 def one_line(name: Any) -> str:
@@ -45,7 +44,8 @@ def one_line(name: Any) -> str:
     return text if len(text) <= _MAX_NAME else f"{text[:half]}...{text[-half:]}"
 
 
-def _render(title: str, table: pd.DataFrame, notes: Iterable[str]) -> EWPSummary:
+def render(title: str, table: pd.DataFrame, notes: Iterable[str]) -> EWPSummary:
+    """Render a table, its names on one line each, with notes below it."""
     shown = table.set_axis([one_line(name) for name in table.index], axis=0)
     return summarise_selection(title, shown, list(notes))
 
@@ -134,85 +134,13 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
         notes.append(f"{100 * found.converged:.0f} % of the fits converged.")
     notes.append(_CONDITIONAL)
     if not found.complete:
-        notes.append(_INTERRUPTED)
+        notes.append(INTERRUPTED)
     title = f"Bootstrap of the weights, {found.n_boot} resamples"
     shown = pd.DataFrame(_interval_cells(heaviest), index=heaviest.index)
     for name in ("se", "bias"):
         shown[name] = [f"{value:.1e}" for value in heaviest[name]]
     shown["selected"] = [f"{100 * share:.0f} %" for share in heaviest["selected"]]
-    return _render(title, shown, notes)
-
-
-def summarise_consistency(found: ConsistencyResults) -> EWPSummary:
-    """Errors by size, slopes and the verdict."""
-    table = found.table
-    shown = pd.DataFrame(index=[f"n = {n}" for n in table.index])
-    headings = {
-        "weights": "weights",
-        "effective_features": "exp-entropy",
-        "centroids": "centroids",
-        "objective_per_row": "objective/n",
-        "ari": "ARI",
-    }
-    for name, heading in headings.items():
-        pairs = zip(table[name], table[f"{name}_sd"], strict=True)
-        shown[heading] = [
-            f"{mean:.3g}" + ("" if np.isnan(spread) else f" ({spread:.1g})")
-            for mean, spread in pairs
-        ]
-    title = f"Consistency: distance from the {found.reference} as n grows"
-    return _render(title, shown, _consistency_notes(found))
-
-
-def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:
-    count = found.replicates["replicate"].nunique()
-    yield f"Means over {count} nested subsamples, standard deviations in brackets."
-    for name, words in _WORDS.items():
-        ends = found.slopes.loc[[name], ["slope", "lower", "upper"]].to_numpy(dtype=float)
-        slope, lower, upper = ends[0].tolist()
-        if slope == -np.inf:
-            yield f"{words}: no error at any n."
-            continue
-        interval = f" [{lower:.2f}, {upper:.2f}]" if np.isfinite(lower) else ""
-        yield f"{words}: log-log slope {slope:.2f}{interval}, {_rate_words(lower, upper)}."
-    sizes = found.replicates["n"]
-    reach = f"between {sizes.min()} and {sizes.max()} rows"
-    yield {
-        "seen": f"Consistency is seen {reach}: weights and centroids approach the "
-        f"{found.reference}.",
-        "exact": f"Consistency is seen {reach}: there is no error at all.",
-        "not seen": f"CONSISTENCY IS NOT SEEN {reach}: the estimates do not approach the "
-        f"{found.reference}. There may be no unique best solution, for instance because "
-        "the number of clusters is too large, or the rows are too few to find it.",
-        "undecided": f"Whether there is consistency cannot be told {reach}: more replicates or a "
-        "wider range of sizes would help.",
-    }[found.verdict]
-    if found.reference == "full fit":
-        yield (
-            "Slopes are in 1/(1/n - 1/N), which allows for the rows that subsamples share with "
-            f"the full fit of N = {found.n_obs}."
-        )
-    path = found.along_s
-    soft = path[np.isfinite(path["s"])]
-    if len(soft):
-        first, last = soft.iloc[0], soft.iloc[-1]
-        yield (
-            f"Along s, from {first['s']:.3g} to {last['s']:.3g}: f_s - f_-inf falls from "
-            f"{first['gap']:.3g} to {last['gap']:.3g}, the weights come from within "
-            f"{min(first['weights'], 2.0):.2g} to within {last['weights']:.2g} (l1) of their limit."
-        )
-    if not found.complete:
-        yield _INTERRUPTED
-
-
-def _rate_words(lower: float, upper: float) -> str:
-    if not np.isfinite(lower):
-        return "without an interval"
-    if lower <= -0.5 <= upper:
-        return "the theorem's -1/2 is inside" + (", and so is 0" if upper >= 0 else "")
-    if upper < -0.5:
-        return "steeper than -1/2"
-    return "flatter than -1/2" + (" and not different from 0" if upper >= 0 >= lower else "")
+    return render(title, shown, notes)
 
 
 def summarise_stability(found: StabilityResults) -> EWPSummary:
@@ -241,9 +169,9 @@ def summarise_stability(found: StabilityResults) -> EWPSummary:
         )
     notes.append(_CONDITIONAL)
     if not found.complete:
-        notes.append(_INTERRUPTED)
+        notes.append(INTERRUPTED)
     title = f"Stability of the clusters, {found.n_boot} resamples ({found.scheme})"
-    return _render(title, shown, notes)
+    return render(title, shown, notes)
 
 
 def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
@@ -266,7 +194,7 @@ def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
         notes.insert(0, f"... and {len(table) - top} more features.")
     if not found.complete:
         notes.append("INTERRUPTED: features without a p-value were not tested.")
-    return _render(
+    return render(
         f"Permutation tests of the weights, {found.n_perm} permutations",
         table.iloc[order[:top]],
         notes,
@@ -290,11 +218,11 @@ def summarise_agreement(found: Agreement, top: int) -> EWPSummary:
             f"Matched centroids are {found.centroid_distance:.3g} apart (root mean square, in "
             f"the metric of {this})."
         )
-    summary = _render(f"Two clusterings: {this} and {other}", clusters, [])
+    summary = render(f"Two clusterings: {this} and {other}", clusters, [])
     if found.weights is not None:
         order = np.argsort(-found.weights["difference"].abs().to_numpy(), kind="stable")[:top]
         table = found.weights.iloc[order].rename(columns={"this": this, "other": other})
-        for part in _render("", table, []).tables:
+        for part in render("", table, []).tables:
             summary.add_df(part)
         first, second = found.effective_features
         notes.append(

@@ -30,7 +30,7 @@ Arrays = dict[str, np.ndarray]
 
 #: Fields of the results object that hold records, and where their classes are.
 RECORDS = {
-    "bootstrap_": ("ewp.bootstrap", "BootstrapResults"),
+    "bootstrap_": ("ewp.bootstrap_results", "BootstrapResults"),
     "consistency_": ("ewp.consistency", "ConsistencyResults"),
     "stability_": ("ewp.stability", "StabilityResults"),
     "feature_tests_": ("ewp.feature_tests", "FeatureTests"),

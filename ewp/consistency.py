@@ -122,7 +122,7 @@ class ConsistencyResults(Printed):
 
     def summary(self) -> EWPSummary:
         """Table by size, with slopes and the verdict in words."""
-        from ewp._diagnostic_text import summarise_consistency
+        from ewp._consistency_text import summarise_consistency
 
         return summarise_consistency(self)
 
@@ -139,7 +139,7 @@ class ConsistencyResults(Printed):
         -------
         Axes
         """
-        from ewp.diagnostic_plots import plot_consistency
+        from ewp.consistency_plots import plot_consistency
 
         return plot_consistency(self, ax=ax)
 
@@ -154,7 +154,7 @@ class ConsistencyResults(Printed):
         -------
         Axes
         """
-        from ewp.diagnostic_plots import plot_along_s
+        from ewp.consistency_plots import plot_along_s
 
         return plot_along_s(self.along_s, ax=ax)
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from ewp._printed import Printed
@@ -41,8 +42,8 @@ __all__ = ["FeatureTests", "permutation_tests", "permuted_dispersions"]
 
 _ROUNDING = 1e-9
 _PERMUTATIONS_A_FEATURE = 5
-#: Elements of permuted columns that are looked at together.
-_TOGETHER = 2**22
+#: Sums over clusters that are held at once.
+_TOGETHER = 2**20
 
 
 @dataclass(eq=False, repr=False)
@@ -144,24 +145,26 @@ def permuted_dispersions(
     n, q = Z.shape
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
-    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])[:-1]])
+    sizes = sizes[sizes > 0]
     weight = np.ones(n) if mass is None else mass[order]
-    inverse = 1.0 / np.add.reduceat(weight, starts)
+    masses = np.add.reduceat(weight, np.cumsum(sizes) - sizes)
     dispersion, total = np.empty((2, 1 + n_perm, q))
-    for first in range(0, q, max(_TOGETHER // n, 1)):
-        columns = slice(first, first + max(_TOGETHER // n, 1))
-        part = Z[:, columns]
-        squares = (part**2).sum(axis=0)
-        shuffle = np.random.default_rng(seed)
-        for i in range(1 + n_perm):
-            rows = order if i == 0 else shuffle.permutation(n)
-            values = part[rows]
-            if mass is not None:
-                squares = weight @ values**2
-                values *= weight[:, None]
-            sums = np.add.reduceat(values, starts, axis=0)
-            total[i, columns] = squares - sums.sum(axis=0) ** 2 / weight.sum()
-            dispersion[i, columns] = squares - inverse @ sums**2
+    squares = (Z**2).sum(axis=0)
+    together = max(_TOGETHER // (len(sizes) * q + n), 1)
+    shuffle = np.random.default_rng(seed)
+    for first in range(0, 1 + n_perm, together):
+        part = slice(first, min(first + together, 1 + n_perm))
+        count = part.stop - part.start
+        rows = np.array([shuffle.permutation(n) if first + i else order for i in range(count)])
+        # one line of the matrix a cluster and permutation: the rows that fall into it
+        lines = np.append(0, np.cumsum(np.tile(sizes, count)))
+        chosen = csr_array((np.tile(weight, count), rows.ravel(), lines), (len(lines) - 1, n))
+        sums = (chosen @ Z).reshape(count, len(sizes), q)
+        if mass is not None:
+            squares = (chosen @ Z**2).reshape(sums.shape).sum(axis=1)
+        total[part] = squares - sums.sum(axis=1) ** 2 / masses.sum()
+        sums **= 2
+        dispersion[part] = squares - np.einsum("j,ijl->il", 1.0 / masses, sums)
     return np.maximum(dispersion, 0.0), np.maximum(total, 0.0)
 
 

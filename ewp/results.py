@@ -24,7 +24,7 @@ from ewp.diagnostics import Diagnostics
 if TYPE_CHECKING:
     from statsmodels.iolib.summary2 import Summary
 
-    from ewp.bootstrap import BootstrapResults
+    from ewp.bootstrap_results import BootstrapResults
     from ewp.consistency import ConsistencyResults
     from ewp.feature_tests import FeatureTests
     from ewp.stability import StabilityResults

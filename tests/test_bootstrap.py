@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 
 import ewp
 from ewp import bootstrap as module
-from ewp.bootstrap import BootstrapResults
+from ewp.bootstrap_results import BootstrapResults
 from ewp.datasets import make_simulation2
 from ewp.refitting import source_of
 from ewp.resampling import Resampler

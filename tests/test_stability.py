@@ -15,10 +15,12 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import ewp
+from ewp import cohesion
 from ewp import stability as module
+from ewp.cohesion import jaccard, silhouettes
 from ewp.datasets import make_simulation2
 from ewp.results import EWPResults
-from ewp.stability import StabilityResults, jaccard, silhouettes
+from ewp.stability import StabilityResults
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +96,7 @@ def test_silhouettes_are_in_the_weighted_metric():
 
 
 def test_many_rows_are_thinned_and_one_cluster_has_no_silhouette(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_SILHOUETTES", 100)
+    monkeypatch.setattr(cohesion, "_MOST_SILHOUETTES", 100)
     X = np.random.default_rng(0).normal(size=(150, 1))
     values = silhouettes(X, (X[:, 0] > 0).astype(int), np.ones(1))
     assert np.isfinite(values).sum() == 100
