@@ -44,6 +44,7 @@ def assemble(
     options: dict[str, Any] = {
         "init": recipe.init if isinstance(recipe.init, str) else "array",
         "n_init": recipe.n_init,
+        "s0": "auto" if recipe.s0 is None else recipe.s0,
         "named_features": source.columns is not None,
         "polish": recipe.polish.rounds > 0,
         "max_iter": recipe.max_iter,

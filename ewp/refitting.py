@@ -135,7 +135,7 @@ def _recipe(results: EWPResults, theta: Array) -> Recipe:
     options = results.options
     init = options.get("init", "k-means++")
     # an automatic start is computed anew for every part of the data
-    automatic = results.s0 == min(-1.0, results.critical_exponent)
+    automatic = options.get("s0", "auto") == "auto"
     return Recipe(
         n_clusters=results.n_clusters,
         lam=results.lam,

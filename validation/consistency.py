@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from feature_selection import to_markdown
 
 import ewp
 from ewp.consistency import ConsistencyResults
@@ -51,39 +52,63 @@ def too_many_clusters(n_rep: int, n_jobs: int | None) -> ConsistencyResults:
     return results.consistency([250, 500, 1000, 2000, 4000], n_rep, random_state=0, n_jobs=n_jobs)
 
 
+def by_size(found: ConsistencyResults, case: str) -> pd.DataFrame:
+    """The table of a report with the case in front."""
+    table = found.table.reset_index()
+    table.insert(0, "case", case)
+    return table
+
+
+def many_data_sets(count: int, n_rep: int, n_jobs: int | None) -> pd.DataFrame:
+    """Slopes of fresh data sets, and whether their intervals contain -1/2."""
+    rows = []
+    for seed in range(1, count + 1):
+        slopes = against_population(seed, n_rep, n_jobs).slopes
+        for name in ("weights", "centroids"):
+            slope = slopes.loc[name]
+            inside = slope["lower"] <= -0.5 <= slope["upper"]
+            rows.append({"error": name, "slope": slope["slope"], "inside": inside})
+    grouped = pd.DataFrame(rows).groupby("error", sort=False)
+    return grouped.agg(
+        **{
+            "slope, mean": ("slope", "mean"),
+            "sd between data sets": ("slope", "std"),
+            "-1/2 in the 95 % interval, share": ("inside", "mean"),
+        }
+    ).reset_index()
+
+
 def main() -> None:
-    """Print the reports and save the pictures."""
+    """Run the designs; write the reports, the tables and the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--data-sets", type=int, default=20)
     parser.add_argument("--n-jobs", type=int, default=None)
-    parser.add_argument("--pictures", type=Path, default=None, help="folder for PNG files")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "report")
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     mpl.use("Agg")
 
     found = against_population(0, options.replicates, options.n_jobs)
-    print(found)
     flat = too_many_clusters(options.replicates, options.n_jobs)
-    print(flat)
-    if options.pictures is not None:
-        found.plot().figure.savefig(options.pictures / "consistency.png", dpi=110)
-        found.plot_along_s().figure.savefig(options.pictures / "along_s.png", dpi=110)
-        flat.plot().figure.savefig(options.pictures / "not_identifiable.png", dpi=110)
-
-    rows = []
-    for seed in range(1, options.data_sets + 1):
-        slopes = against_population(seed, options.replicates, options.n_jobs).slopes
-        for name in ("weights", "centroids"):
-            slope = slopes.loc[name]
-            inside = slope["lower"] <= -0.5 <= slope["upper"]
-            rows.append({"error": name, "slope": slope["slope"], "-1/2 inside": inside})
-    table = (
-        pd.DataFrame(rows)
-        .groupby("error")
-        .agg(slope=("slope", "mean"), sd=("slope", "std"), covered=("-1/2 inside", "mean"))
+    for name, picture in (
+        ("consistency", found.plot()),
+        ("consistency_along_s", found.plot_along_s()),
+        ("consistency_two_too_many", flat.plot()),
+    ):
+        picture.figure.savefig(options.out / f"{name}.png", dpi=90)
+    sizes = pd.concat([by_size(found, "population"), by_size(flat, "two clusters too many")])
+    sizes.to_csv(options.out / "consistency.csv", index=False, float_format="%.6g")
+    slopes = many_data_sets(options.data_sets, options.replicates, options.n_jobs)
+    text = (
+        "Simulation 2, k = 5, p = 20, n = 250 to 16,000, against the population\n\n"
+        f"```text\n{found}\n```\n\n"
+        f"The same on {options.data_sets} fresh data sets\n\n{to_markdown(slopes)}\n"
+        "Fitted with seven clusters, two more than there are\n\n"
+        f"```text\n{flat}\n```\n"
     )
-    print(f"\n{options.data_sets} data sets: slopes, and how often -1/2 is in the 95 % interval")
-    print(table.to_string(float_format="%.3f"))
+    (options.out / "consistency.md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":

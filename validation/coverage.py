@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from feature_selection import to_markdown
 from joblib import Parallel, delayed
 
 import ewp
@@ -62,26 +64,31 @@ DESIGNS = [
 ]
 
 
-def one_data_set(design: Design, truth: np.ndarray, n_boot: int, seed: int) -> dict[str, Any]:
-    """For both methods, which weights are covered, and how wide the intervals are."""
+def one_data_set(design: Design, truth: np.ndarray, n_boot: int, seed: int) -> pd.DataFrame:
+    """For both methods and every relevant feature, whether its weight is covered."""
     results = design.fit(design.n, np.random.default_rng([seed, 1]))
     found = results.bootstrap(n_boot, random_state=seed)
-    answers = {}
+    parts = []
     for method in METHODS:
         table = found.weight_intervals(0.95, method).iloc[: design.relevant]
-        inside = (table["lower"] <= truth) & (truth <= table["upper"])
-        answers[method] = inside.to_numpy()
-    return answers
+        part = pd.DataFrame({"feature": table.index, "population weight": truth})
+        part["covered"] = ((table["lower"] <= truth) & (truth <= table["upper"])).to_numpy()
+        part["width"] = (table["upper"] - table["lower"]).to_numpy()
+        part.insert(0, "method", method)
+        parts.append(part)
+    return pd.concat(parts)
 
 
 def main() -> None:
-    """Print a table of coverages."""
+    """Print a table of coverages and write it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-sets", type=int, default=200)
     parser.add_argument("--n-boot", type=int, default=200)
     parser.add_argument("--n-jobs", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "report")
     options = parser.parse_args()
-    rows = []
+    options.out.mkdir(parents=True, exist_ok=True)
+    parts = []
     for design in DESIGNS:
         large = design.fit(500_000, np.random.default_rng(0))
         truth = large.weights.to_numpy()[: design.relevant]
@@ -89,19 +96,24 @@ def main() -> None:
             delayed(one_data_set)(design, truth, options.n_boot, seed)
             for seed in range(options.data_sets)
         )
-        for method in METHODS:
-            covered = 100 * np.mean([answer[method] for answer in answers], axis=0)
-            rows.append(
-                {
-                    "design": f"{design.name}, n = {design.n}",
-                    "method": method,
-                    "coverage, %": covered.mean(),
-                    "by feature, %": ", ".join(f"{share:.1f}" for share in covered),
-                    "population weights": ", ".join(f"{w:.3f}" for w in truth),
-                }
-            )
-    print(f"{options.data_sets} data sets, {options.n_boot} resamples, nominal 95 %")
-    print(pd.DataFrame(rows).to_string(index=False, float_format="%.1f"))
+        part = pd.concat(answers)
+        part.insert(0, "design", f"{design.name}, n = {design.n}")
+        parts.append(part)
+    keys = ["design", "method", "feature", "population weight"]
+    grouped = pd.concat(parts).groupby(keys, sort=False)
+    table = grouped.agg(
+        **{"coverage, %": ("covered", lambda c: 100 * c.mean()), "mean width": ("width", "mean")}
+    ).reset_index()
+    table.to_csv(options.out / "coverage.csv", index=False, float_format="%.6g")
+    overall = table.groupby(["design", "method"], sort=False)["coverage, %"]
+    summary = overall.agg(["mean", "min", "max"]).round(1).astype(str).reset_index()
+    summary.columns = ["design", "method", "coverage, %", "lowest of a feature", "highest"]
+    text = (
+        f"{options.data_sets} data sets, {options.n_boot} resamples each; nominal coverage of the "
+        f"population weights of relevant features: 95 %\n\n{to_markdown(summary)}"
+    )
+    (options.out / "coverage.md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":

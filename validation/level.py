@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from feature_selection import to_markdown
 from joblib import Parallel, delayed
 
 import ewp
@@ -73,12 +75,14 @@ def one_data_set(
 
 
 def main() -> None:
-    """Print a table of rejection rates at 5 %."""
+    """Print a table of rejection rates at 5 % and write it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-sets", type=int, default=200)
     parser.add_argument("--n-perm", type=int, default=199)
     parser.add_argument("--n-jobs", type=int, default=None)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "report")
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     rows = []
     for name, draw, relevant, penalty, how in DESIGNS:
         found = Parallel(n_jobs=options.n_jobs)(
@@ -94,8 +98,15 @@ def main() -> None:
                 "careless test, noise": rejected[1, relevant:].mean(),
             }
         )
-    print(f"{options.data_sets} data sets, {options.n_perm} permutations, level 5 %")
-    print(pd.DataFrame(rows).to_string(index=False, float_format="%.1f", na_rep="--"))
+    table = pd.DataFrame(rows)
+    table.to_csv(options.out / "level.csv", index=False, float_format="%.6g")
+    shown = table.map(lambda x: f"{x:.1f}" if isinstance(x, float) and x == x else x)
+    text = (
+        f"{options.data_sets} data sets, {options.n_perm} permutations, tests at 5 %\n\n"
+        f"{to_markdown(shown)}"
+    )
+    (options.out / "level.md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":
