@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["summarise_consistency"]
 
+_ROUNDING = 1e-9
 _WORDS = {"weights": "weights (l1)", "centroids": "centroids (w-norm)"}
 
 
@@ -33,11 +34,16 @@ def summarise_consistency(found: ConsistencyResults) -> EWPSummary:
     for name, heading in headings.items():
         pairs = zip(table[name], table[f"{name}_sd"], strict=True)
         shown[heading] = [
-            f"{mean:.3g}" + ("" if np.isnan(spread) else f" ({spread:.1g})")
+            f"{mean:.3g}" + ("" if np.isnan(spread) else f" ({_spread(mean, spread)})")
             for mean, spread in pairs
         ]
     title = f"Consistency: distance from the {found.reference} as n grows"
     return render(title, shown, _consistency_notes(found))
+
+
+def _spread(mean: float, spread: float) -> str:
+    """Standard deviation to one digit, 0 if of rounding errors: all rows are one sample."""
+    return f"{float(f'{spread:.1g}'):g}" if spread > _ROUNDING * abs(mean) else "0"
 
 
 def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ewp._selection_text import summarise_selection
+from ewp.inputs import check_integer
 
 if TYPE_CHECKING:
     from ewp._summary import EWPSummary
@@ -30,11 +31,17 @@ __all__ = [
 ]
 
 _CONDITIONAL = "Conditional on the number of clusters, the penalty, the scaling and the form."
+_LOCAL = (
+    "Resamples are fitted from this fit's estimates; whether other clusters would be found from "
+    "scratch is what stability() asks."
+)
 INTERRUPTED = "INTERRUPTED: the figures rest on the replicates that were finished."
 _METHODS = {"bca": "BCa", "percentile": "percentile"}
 _MAX_CLUSTERS = 20
 _MAX_PAIRS = 5
 _MAX_NAME = 28
+#: Level that Holm's adjustment should be able to reach.
+_HOLM = 0.05
 
 
 def one_line(name: Any) -> str:
@@ -56,10 +63,13 @@ def _interval_cells(table: pd.DataFrame) -> dict[str, list[str]]:
     for values in table[list(cells)].to_numpy(dtype=float):
         weight, lower, upper = values
         width = upper - lower
-        decimals = 4 if width <= 0 else int(np.clip(1 - np.floor(np.log10(width)), 4, 9))
-        small = weight < 1e-3
+        place = 4 if width <= 0 else int(np.clip(1 - np.floor(np.log10(width)), 4, 300))
+        form = f".{min(place, 9)}f"
+        if weight < 1e-3:
+            first = 300 if weight <= 0 else int(-np.floor(np.log10(weight)))
+            form = f".{int(np.clip(place - first, 1, 4))}e"
         for column, value in zip(cells.values(), values, strict=True):
-            column.append(f"{value:.1e}" if small else f"{value:.{decimals}f}")
+            column.append(f"{value:{form}}")
     return cells
 
 
@@ -100,6 +110,7 @@ def uncertainty(results: EWPResults, order: np.ndarray) -> tuple[pd.DataFrame | 
 
 def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPSummary:
     """Heaviest features with intervals, and the pairs that change places."""
+    check_integer("top", top, least=1)
     table = found.weight_intervals(level, found.method)
     heaviest = table.iloc[np.argsort(-table["weight"].to_numpy(), kind="stable")[:top]]
     notes = [
@@ -132,7 +143,7 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
         )
     if found.converged < 1:
         notes.append(f"{100 * found.converged:.0f} % of the fits converged.")
-    notes.append(_CONDITIONAL)
+    notes += [_CONDITIONAL, _LOCAL]
     if not found.complete:
         notes.append(INTERRUPTED)
     title = f"Bootstrap of the weights, {found.n_boot} resamples"
@@ -176,6 +187,7 @@ def summarise_stability(found: StabilityResults) -> EWPSummary:
 
 def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
     """Features by p-value, heaviest first among equals."""
+    check_integer("top", top, least=1)
     table = found.table
     order = np.lexsort((-table["weight"].to_numpy(), table["p_value"].fillna(2.0).to_numpy()))
     tested = int(table["p_value"].notna().sum())
@@ -190,6 +202,12 @@ def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
         "that no other feature shares cannot be told from noise.",
         _CONDITIONAL,
     ]
+    if tested > _HOLM * (found.n_perm + 1):
+        notes.insert(
+            2,
+            f"Holm's adjustment cannot reach {_HOLM} with so few permutations; "
+            f"n_perm={round(2 * tested / _HOLM) - 1} would let it.",
+        )
     if len(table) > top:
         notes.insert(0, f"... and {len(table) - top} more features.")
     if not found.complete:
@@ -203,6 +221,7 @@ def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
 
 def summarise_agreement(found: Agreement, top: int) -> EWPSummary:
     """Clusters side by side, then the weights that differ most."""
+    check_integer("top", top, least=1)
     this, other = found.names
     clusters = found.clusters.head(_MAX_CLUSTERS)
     clusters = clusters.rename(columns={"size": this, "other_size": other})

@@ -34,6 +34,7 @@ RECORDS = {
     "consistency_": ("ewp.consistency", "ConsistencyResults"),
     "stability_": ("ewp.stability", "StabilityResults"),
     "feature_tests_": ("ewp.feature_tests", "FeatureTests"),
+    "agreement_": ("ewp.agreement", "Agreement"),
 }
 
 

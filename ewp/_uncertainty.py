@@ -112,8 +112,9 @@ class Uncertainty:
         Parameters
         ----------
         n_perm : int, optional
-            Number of permutations, by default 999 or five times the number of features. They
-            cost little: the fits are one for each group.
+            Number of permutations. By default 40 times the number of features, so that p-values
+            can stay small after Holm's adjustment, but at least 999 and at most 20,000 or five
+            times the number of features. They cost little: the fits are one for each group.
         n_groups : int, default 20
             Number of groups of features that are left out together; up to as many features are
             left out one by one.

@@ -7,6 +7,7 @@ where both sides have names, else by their order.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,6 +66,9 @@ class Agreement(Printed):
     centroid_distance: float
     names: tuple[str, str]
 
+    def __post_init__(self) -> None:
+        self.names = _pair(self.names)
+
     @property
     def same(self) -> float:
         """Share of the common rows that are in matched clusters."""
@@ -117,6 +121,14 @@ class Agreement(Printed):
         )
 
 
+def _pair(names: Any) -> tuple[str, str]:
+    """Check what the two clusterings are to be called."""
+    pair = () if isinstance(names, str) else tuple(names)
+    if len(pair) != 2 or not all(isinstance(name, str) for name in pair) or pair[0] == pair[1]:
+        raise ValueError(f"names={names!r} must be two different texts, such as ('EWP', 'sparcl')")
+    return pair[0], pair[1]
+
+
 class _Other(NamedTuple):
     labels: pd.Series
     weights: pd.Series | None
@@ -132,6 +144,7 @@ def compare_to(
     names: tuple[str, str] = ("this", "other"),
 ) -> Agreement:
     """Compare with another clustering; see :meth:`ewp.EWPResults.compare_to`."""
+    names = _pair(names)
     known = _understand(other, weights, results)
     this, that = _common_rows(results.labels, known)
     coded, originals = pd.factorize(that, sort=True)
@@ -171,15 +184,19 @@ def _understand(other: Any, weights: Any, results: EWPResults) -> _Other:
     theta = None
     labels = _attribute(other, "labels", "labels_")
     if labels is None:
+        if hasattr(other, "fit"):
+            raise ValueError(f"{other!r} has no labels_: fit it first, or pass its labels")
         labels = other
     else:
         theta = _attribute(other, "centroids", "cluster_centers_")
         weights = _attribute(other, "weights", "feature_weights_") if weights is None else weights
+    labels = _single(labels)
     named = isinstance(labels, pd.Series)
-    series = labels if named else pd.Series(np.asarray(labels).ravel())
+    series = labels if named else pd.Series(labels)
     known = None
     if weights is not None:
-        known = weights
+        weights = pd.Series(weights) if isinstance(weights, Mapping) else weights
+        known = weights = _single(weights) if isinstance(weights, pd.DataFrame) else weights
         if not isinstance(weights, pd.Series):
             if np.shape(weights) != (results.n_features,):
                 raise ValueError(
@@ -195,6 +212,23 @@ def _understand(other: Any, weights: Any, results: EWPResults) -> _Other:
         theta = theta if same else None
     centroids = None if theta is None else np.asarray(theta, dtype=float)
     return _Other(series, known, centroids, named)
+
+
+def _single(labels: Any) -> Any:
+    """A Series or a vector; a table of several clusterings is refused."""
+    values = labels if isinstance(labels, pd.Series | pd.DataFrame) else np.asarray(labels)
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values.iloc[:, 0] if isinstance(values, pd.DataFrame) else values[:, 0]
+    if values.ndim == 0:
+        raise ValueError(
+            f"{labels!r} is no clustering: give results, a fitted estimator or labels of the rows"
+        )
+    if values.ndim != 1:
+        raise ValueError(
+            f"one clustering is needed, but the other has labels of shape {values.shape}; choose "
+            "one, such as other[0] of several bounds of sparcl"
+        )
+    return values
 
 
 def _common_rows(labels: pd.Series, other: _Other) -> tuple[pd.Series, pd.Series]:

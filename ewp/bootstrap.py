@@ -41,7 +41,9 @@ def bootstrap(
     check_integer("n_jackknife", n_jackknife, least=0)
     source = source_of(results, X, sample_weight)
     included = int(np.count_nonzero(results.prior > 0))
-    limit = 1.0 / included if threshold is None else check_number("threshold", threshold)
+    limit = 1.0 / included if threshold is None else check_number("threshold", threshold, below=1)
+    if limit < 0:
+        raise ValueError(f"threshold={threshold!r} must be a weight: 0 or more, and below 1")
     resampler = Resampler.of(source)
     grouping, *rngs = generator(random_state).spawn(1 + n_boot)
     groups = min(n_jackknife, len(resampler.rows))

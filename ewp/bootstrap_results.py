@@ -208,6 +208,7 @@ class BootstrapResults(Printed):
             resamples in which the order is the other one; most frequent first.
         """
         check_integer("top", top, least=2)
+        check_number("least", least, above=0, below=1)
         w = self.weights.to_numpy(dtype=float)
         order = np.argsort(-w, kind="stable")[:top]
         drawn = self.weight_draws[:, order]

@@ -19,12 +19,14 @@ from scipy.special import entr
 from sklearn.metrics import adjusted_rand_score
 
 from ewp._printed import Printed
+from ewp.consistency_design import choose_reference, choose_sizes
+from ewp.folds import distinct_groups
 from ewp.inputs import check_integer, check_number, generator
 from ewp.kernel import Array
 from ewp.matching import centroid_order
 from ewp.rates import along_s, effective_size, rate
 from ewp.refitting import Source, fit_rows, source_of
-from ewp.resampling import run
+from ewp.resampling import enough, run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +39,6 @@ __all__ = ["ConsistencyResults", "consistency"]
 #: Measures of error whose slopes are estimated, and those that decide the verdict.
 ERRORS = ("weights", "effective_features", "centroids")
 DECISIVE = ("weights", "centroids")
-#: Default sizes: how many at most, and by which factors they grow.
-_MOST_SIZES = 6
-_SMALLEST_STEP, _LARGEST_STEP = 1.4, 2.0
 #: Half-way between no convergence and the rate of the theorem, on the log-log scale.
 _HALF_WAY = -0.25
 
@@ -146,6 +145,9 @@ class ConsistencyResults(Printed):
     def plot_along_s(self, ax: Axes | None = None) -> Axes:
         """Draw how the annealing approaches its limit as s falls.
 
+        An automatic start goes to the limit as soon as the clusters are told apart; a fit with a
+        number for `s0` anneals to the end and shows all of the approach.
+
         Parameters
         ----------
         ax : Axes, optional
@@ -160,7 +162,8 @@ class ConsistencyResults(Printed):
 
     def __repr__(self) -> str:
         slopes = ", ".join(f"{name} {self.slopes['slope'][name]:.2f}" for name in DECISIVE)
-        return f"ConsistencyResults: {self.verdict} (log-log slopes: {slopes})"
+        state = "" if self.complete else ", interrupted"
+        return f"ConsistencyResults: {self.verdict} (log-log slopes: {slopes}){state}"
 
 
 def _judge(slope: float, lower: float, upper: float) -> str:
@@ -172,10 +175,14 @@ def _judge(slope: float, lower: float, upper: float) -> str:
 
 
 def _replicate(
-    source: Source, theta: Array, weights: Array, sizes: list[int], rng: np.random.Generator
+    source: Source,
+    theta: Array,
+    weights: Array,
+    sizes: list[int],
+    order: np.ndarray,
+    rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """Fit nested subsamples of one random order of the rows and measure their errors."""
-    order = rng.permutation(source.used)
     metric = weights / source.scale**2
     measured = []
     for n, seed in zip(sizes, rng.spawn(len(sizes)), strict=True):
@@ -195,40 +202,6 @@ def _replicate(
             }
         )
     return measured
-
-
-def _sizes(sizes: Sequence[int] | None, n: int, k: int, population: bool) -> list[int]:
-    """Check the user's sizes, or choose some that grow by equal factors."""
-    largest = n if population else n - 1
-    if sizes is None:
-        low, high = max(4 * k, 16), n if population else n // 2
-        span = np.log(high / low)
-        count = min(int(span / np.log(_SMALLEST_STEP)), _MOST_SIZES - 1)
-        if count < 2:
-            raise ValueError(
-                f"{n} rows are too few for subsamples of three sizes with {k} clusters; "
-                "give sizes of your own"
-            )
-        step = min(span / count, np.log(_LARGEST_STEP))
-        return [round(high * float(np.exp(-i * step))) for i in range(count, -1, -1)]
-    chosen = sorted({check_integer("sizes", size, least=k) for size in sizes})
-    if len(chosen) < 2 or chosen[-1] > largest:
-        what = f"at most {n}" if population else f"less than the {n} of the full fit"
-        raise ValueError(f"sizes={chosen} must be two or more numbers of rows, {what}")
-    return chosen
-
-
-def _reference(reference: Any, source: Source) -> tuple[Array, Array]:
-    if hasattr(reference, "_metric"):
-        theta, weights = reference._metric()[:2]
-    else:
-        theta, weights = (np.asarray(part, dtype=float) for part in reference)
-    if theta.shape != source.centroids.shape or weights.shape != source.weights.shape:
-        raise ValueError(
-            f"the reference has centroids of shape {theta.shape} and weights of shape "
-            f"{weights.shape}, the fit {source.centroids.shape} and {source.weights.shape}"
-        )
-    return theta, weights / weights.sum()
 
 
 def consistency(
@@ -251,13 +224,23 @@ def consistency(
     population = reference is not None
     theta, weights = source.centroids, source.weights
     if population:
-        theta, weights = _reference(reference, source)
+        named = results.options.get("named_features", True)
+        theta, weights = choose_reference(
+            reference, source, results.feature_names if named else None
+        )
     n_obs = len(source.used)
-    chosen = _sizes(sizes, n_obs, results.n_clusters, population)
+    chosen = choose_sizes(sizes, n_obs, results.n_clusters, population)
+    group, _ = distinct_groups(source.X, source.weight)
+
+    def order(rng: np.random.Generator) -> np.ndarray:
+        return enough(
+            lambda rng: rng.permutation(source.used), group, results.n_clusters, rng, chosen[0]
+        )
+
     rngs = generator(random_state).spawn(n_rep)
     done, complete = run(
         _replicate,
-        ((source, theta, weights, chosen, rng) for rng in rngs),
+        ((source, theta, weights, chosen, order(rng), rng) for rng in rngs),
         total=n_rep,
         what="replicates",
         n_jobs=n_jobs,

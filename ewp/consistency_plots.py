@@ -82,6 +82,8 @@ def plot_along_s(path: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         `ewp.rates.along_s`.
     ax : Axes, optional
     """
+    from matplotlib.ticker import LogLocator, NullLocator
+
     ax = _new_axes((6.4, 4.2))[0] if ax is None else ax
     soft = path[np.isfinite(path["s"])]
     if soft.empty:
@@ -99,9 +101,12 @@ def plot_along_s(path: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         if np.isfinite(values).any():
             ax.plot(s, values, color=colour, linestyle=style, linewidth=1.7, label=words)
     ax.set(xscale="log", yscale="log", xlabel="$-s$", ylabel="distance from the limit")
+    ticks = np.unique([float(f"{tick:.3g}") for tick in np.geomspace(s.min(), s.max(), 6)])
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter("{x:g}")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
     ax.legend(fontsize="small", frameon=False)
     ax.grid(**GRID)
     _despine(ax)

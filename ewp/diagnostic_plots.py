@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ewp.inputs import check_integer
 from ewp.plots import _INK, PALETTE, _despine, _label, _new_axes
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ __all__ = [
 
 #: How grid lines look.
 GRID: dict[str, Any] = {"color": "#DDDDDD", "linewidth": 0.6, "zorder": 0}
-_NAMES_A_LINE = 4
+#: Adjusted p-values up to here are marked.
+_LEVEL = 0.05
 
 
 def _side_by_side(size: tuple[float, float], widths: tuple[float, ...]) -> list[Axes]:
@@ -40,6 +42,26 @@ def _side_by_side(size: tuple[float, float], widths: tuple[float, ...]) -> list[
     for ax in others:
         ax.tick_params(labelleft=False)
     return [first, *others]
+
+
+def _heaviest(table: pd.DataFrame, weight: np.ndarray, top: int) -> pd.DataFrame:
+    """Lines of the features with the largest weights, heaviest first."""
+    check_integer("top", top, least=1)
+    return table.iloc[np.argsort(-weight, kind="stable")[:top]]
+
+
+def _height(rows: int, margin: float) -> float:
+    """Height of a figure with one line a feature, in inches."""
+    return margin + 0.24 * max(rows, 4)
+
+
+def _from_zero(ax: Axes, ends: np.ndarray) -> None:
+    """Begin the axis of weights at zero, unless all that is drawn is far from it."""
+    if np.nanmin(ends, initial=np.inf) > 0.5 * np.nanmax(ends, initial=0.0):
+        ax.margins(x=0.08)
+    else:
+        ax.set_xlim(left=-0.01 * np.nanmax(ends, initial=0.0))
+    ax.locator_params(axis="x", nbins=5)
 
 
 def _name_rows(ax: Axes, names: pd.Index) -> None:
@@ -67,12 +89,9 @@ def plot_bootstrap(
     ax : Axes, optional
         Where to draw the intervals alone.
     """
-    if top < 1:
-        raise ValueError(f"top={top} features cannot be drawn: give a number of at least 1")
-    shown = table.iloc[np.argsort(-table["weight"].to_numpy(), kind="stable")[:top]]
+    shown = _heaviest(table, table["weight"].to_numpy(), top)
     rows = np.arange(len(shown))
-    height = 1.3 + 0.24 * max(len(shown), 4)
-    panels = _side_by_side((7.2, height), (3, 1)) if ax is None else [ax]
+    panels = _side_by_side((7.2, _height(len(shown), 1.3)), (3, 1)) if ax is None else [ax]
     main = panels[0]
     main.hlines(rows, shown["lower"], shown["upper"], color=PALETTE[0], linewidth=2.2, zorder=2)
     main.plot(shown["weight"], rows, "o", color=_INK, markersize=4.5, zorder=3)
@@ -80,12 +99,7 @@ def plot_bootstrap(
     frame, equal = main.get_xaxis_transform(), f" uniform, 1/{len(table)}"
     main.text(1 / len(table), 1.01, equal, transform=frame, fontsize="small", color=_INK)
     _name_rows(main, shown.index)
-    left = shown["lower"].min()
-    if left > 0.5 * shown["upper"].max():
-        main.margins(x=0.08)
-    else:
-        main.set_xlim(left=0)
-    main.locator_params(axis="x", nbins=5)
+    _from_zero(main, shown[["lower", "upper"]].to_numpy())
     rest = len(table) - len(shown)
     note = f"\n{rest} more features" if rest else ""
     main.set_xlabel(f"weight, {100 * level:g} % interval{note}")
@@ -138,8 +152,8 @@ def plot_stability(
     return ax
 
 
-def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 15, ax: Axes | None = None) -> Axes:
-    """Draw p-values against weights, with the smallest ones named.
+def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw the weights that features earn, as they are and permuted, and the p-values beside them.
 
     Parameters
     ----------
@@ -147,60 +161,63 @@ def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 15, ax: Axes | No
         `FeatureTests.table`.
     n_perm : int
         Number of permutations, which bounds the p-values from below.
-    top : int, default 15
-        Number of features to name, heaviest first.
+    top : int, default 20
+        Number of features, heaviest first.
     ax : Axes, optional
+        Where to draw the p-values alone.
+
+    Returns
+    -------
+    Axes
+        That of the p-values.
     """
-    ax = _new_axes((6.4, 4.4))[0] if ax is None else ax
-    tested = table[table["p_value"].notna()]
-    weight = tested["weight"].to_numpy().clip(1e-12)
-    p = tested["p_value"].to_numpy()
-    hit = (tested["p_bh"] <= 0.05).to_numpy()
-    size = float(np.clip(4000 / max(len(tested), 1), 8, 40))
+    shown = _heaviest(table, table["weight"].to_numpy(), top)
+    rows = np.arange(len(shown))
+    panels = [ax] if ax is not None else _side_by_side((7.2, _height(len(shown), 1.6)), (3, 2))
+    for left in panels[:-1]:
+        ends = shown[["earned", "permuted"]]
+        left.hlines(rows, ends.min(axis=1), ends.max(axis=1), color="#BBBBBB", lw=2, zorder=2)
+        left.plot(shown["permuted"], rows, "|", color=_INK, ms=9, mew=1.8, label="permuted")
+        left.plot(shown["earned"], rows, "o", color=PALETTE[0], ms=5.5, label="earned", zorder=3)
+        _from_zero(left, ends.to_numpy())
+        left.set_xlabel("weight given by the clusters\nof the other features")
+        _name_above(left)
+    last = panels[-1]
+    hit = (shown["p_bh"] <= _LEVEL).to_numpy()
+    counts = [int((table["p_bh"] <= _LEVEL).sum()), int(table["p_value"].notna().sum())]
     for chosen, colour, words in (
-        (~hit, "#999999", "others"),
-        (hit, PALETTE[3], "at most 0.05 after Benjamini and Hochberg"),
+        (hit, PALETTE[3], f"BH ≤ {_LEVEL}"),
+        (~hit, "#999999", "above"),
     ):
-        ax.scatter(
-            weight[chosen],
-            p[chosen],
-            s=size,
-            color=colour,
-            linewidths=0,
-            alpha=0.7,
-            label=f"{words} ({chosen.sum()})",
-        )
-    ax.axhline(1 / (n_perm + 1), color=_INK, linewidth=1, linestyle=":", zorder=1)
-    frame = ax.get_yaxis_transform()
-    least = f"smallest possible, 1/{n_perm + 1}"
-    ax.text(0.01, 1 / (n_perm + 1), least, transform=frame, va="top", fontsize="small", color=_INK)
-    ax.set(xscale="log", yscale="log", xlabel="weight", ylabel="p-value")
-    ax.set_ylim(1.6, 0.35 / (n_perm + 1))
-    ax.yaxis.set_major_formatter("{x:g}")
-    named = hit if hit.any() else p == p.min()
-    _name_points(ax, tested.index[named], weight[named], p[named], top)
-    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0, 1.14), ncols=2)
-    _despine(ax)
-    return ax
+        drawn = shown["p_value"].to_numpy()[chosen]
+        last.plot(drawn, rows[chosen], "o", color=colour, ms=5.5, label=words, zorder=3)
+    last.axvline(1 / (n_perm + 1), color=_INK, linewidth=1, linestyle=":", zorder=1)
+    last.set_xscale("log")
+    last.set_xlim(2.0, 0.5 / (n_perm + 1))
+    last.xaxis.set_major_formatter("{x:g}")
+    rest = len(table) - len(shown)
+    note = f"\n{rest} more features" if rest else ""
+    last.set_xlabel(f"p-value\n{counts[0]} of {counts[1]} significant{note}")
+    _name_rows(panels[0], shown.index)
+    for panel in panels[1:]:
+        panel.tick_params(axis="y", length=0)
+        panel.grid(axis="x", **GRID)
+        _despine(panel)
+    _name_above(last)
+    return last
 
 
-def _name_points(ax: Axes, names: pd.Index, x: np.ndarray, y: np.ndarray, top: int) -> None:
-    """Name the heaviest points; those at one height share a line of names."""
-    order = np.argsort(-x, kind="stable")[:top]
-    for height in np.unique(y[order]):
-        level = order[y[order] == height]
-        text = ", ".join(_label(names[i]) for i in level[:_NAMES_A_LINE])
-        more = len(level) - _NAMES_A_LINE
-        text += f", ... {more} more" if more > 0 else ""
-        ax.annotate(
-            text,
-            (x[level[0]], height),
-            xytext=(-4, 5),
-            textcoords="offset points",
-            ha="right",
-            fontsize="small",
-            color=_INK,
-        )
+def _name_above(ax: Axes) -> None:
+    """Put the legend on one line above the picture."""
+    ax.legend(
+        frameon=False,
+        fontsize="small",
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=2,
+        columnspacing=1.0,
+        handletextpad=0.2,
+    )
 
 
 def plot_agreement(
@@ -219,8 +236,8 @@ def plot_agreement(
     ax : Axes, optional
     """
     heaviest = table[["this", "other"]].to_numpy(dtype=float).max(axis=1)
-    shown = table.iloc[np.argsort(-heaviest, kind="stable")[:top]]
-    ax = _new_axes((6.4, 1.5 + 0.24 * max(len(shown), 4)))[0] if ax is None else ax
+    shown = _heaviest(table, heaviest, top)
+    ax = _new_axes((6.4, _height(len(shown), 1.5)))[0] if ax is None else ax
     rows = np.arange(len(shown))
     ends = shown[["this", "other"]]
     ax.hlines(rows, ends.min(axis=1), ends.max(axis=1), color="#BBBBBB", linewidth=2, zorder=2)
@@ -229,8 +246,8 @@ def plot_agreement(
     ):
         ax.plot(shown[side], rows, marker, color=colour, markersize=5.5, label=name, zorder=3)
     _name_rows(ax, shown.index)
-    ax.set_xlim(left=min(0.0, -0.01 * heaviest.max()))
+    _from_zero(ax, ends.to_numpy())
     rest = len(table) - len(shown)
     ax.set_xlabel("weight" + (f"\n{rest} more features" if rest else ""))
-    ax.legend(frameon=False, fontsize="small", loc="lower right")
+    _name_above(ax)
     return ax

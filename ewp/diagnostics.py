@@ -182,10 +182,10 @@ class Diagnostics(Uncertainty):
         Parameters
         ----------
         other : EWPResults, fitted estimator or array-like of labels
-            Another fit, an estimator with ``labels_`` (and perhaps ``feature_weights_`` and
-            ``cluster_centers_``), or labels of any type; a Series is matched by the names of its
-            rows.
-        weights : array-like or pandas.Series of shape (p,), optional
+            Another fit, one of sparcl's included; an estimator with ``labels_`` (and perhaps
+            ``feature_weights_`` and ``cluster_centers_``); or labels of any type. A Series is
+            matched by the names of its rows.
+        weights : array-like, pandas.Series or dict of p weights, optional
             Weights of the features in the other clustering, if `other` does not hold them; on any
             scale, they are divided by their sum.
         names : pair of str, default ("this", "other")
@@ -195,7 +195,7 @@ class Diagnostics(Uncertainty):
         -------
         Agreement
             With ``ari``, ``nmi``, matched ``labels``, ``clusters``, ``weights``, ``summary()`` and
-            ``plot()``.
+            ``plot()``; kept as ``agreement_``.
 
         Examples
         --------
@@ -208,4 +208,6 @@ class Diagnostics(Uncertainty):
         """
         from ewp.agreement import compare_to
 
-        return compare_to(cast("EWPResults", self), other, weights, names=names)
+        results = cast("EWPResults", self)
+        results.agreement_ = compare_to(results, other, weights, names=names)
+        return results.agreement_

@@ -27,7 +27,7 @@ from scipy.special import logsumexp
 
 from ewp._printed import Printed
 from ewp.fitting import Recipe, fit_array
-from ewp.inputs import check_distinct, check_integer, generator
+from ewp.inputs import check_choice, check_distinct, check_integer, check_number, generator
 from ewp.kernel import Array
 from ewp.refitting import Source, source_of
 from ewp.resampling import run
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 __all__ = ["FeatureTests", "permutation_tests", "permuted_dispersions"]
 
 _ROUNDING = 1e-9
-_PERMUTATIONS_A_FEATURE = 5
+#: Default permutations: enough for Holm's adjustment to reach 0.025 as long as they are not too
+#: many, enough for Benjamini and Hochberg's always.
+_FEWEST, _FOR_HOLM, _MOST_FOR_HOLM, _FOR_BH = 1000, 40, 20_000, 5
 #: Sums over clusters that are held at once.
 _TOGETHER = 2**20
 
@@ -81,8 +83,8 @@ class FeatureTests(Printed):
         adjust : {"bh", "holm", "none"}, default "bh"
         """
         columns = {"bh": "p_bh", "holm": "p_holm", "none": "p_value"}
-        if adjust not in columns:
-            raise ValueError(f"adjust={adjust!r} is unknown; give one of {list(columns)}")
+        check_number("level", level, above=0, below=1)
+        check_choice("adjust", adjust, tuple(columns))
         return self.table.index[(self.table[columns[adjust]] <= level).to_numpy()]
 
     def summary(self, top: int = 10) -> EWPSummary:
@@ -91,14 +93,15 @@ class FeatureTests(Printed):
 
         return summarise_tests(self, top)
 
-    def plot(self, ax: Axes | None = None, top: int = 15) -> Axes:
-        """Draw p-values against weights, the heaviest features named.
+    def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the weight that each feature earns beside what it earns when permuted, and p-values.
 
         Parameters
         ----------
         ax : Axes, optional
-        top : int, default 15
-            Number of features to name.
+            Where to draw the p-values alone. By default a new figure with the weights beside them.
+        top : int, default 20
+            Number of features, heaviest first.
 
         Returns
         -------
@@ -109,10 +112,11 @@ class FeatureTests(Printed):
         return plot_tests(self.table, self.n_perm, top=top, ax=ax)
 
     def __repr__(self) -> str:
-        count = len(self.significant())
+        count, tested = len(self.significant()), int(self.table["p_value"].notna().sum())
+        state = "" if self.complete else ", interrupted"
         return (
-            f"FeatureTests: {count} of {len(self.table)} features have an adjusted p-value "
-            f"(Benjamini-Hochberg) of at most 0.05; {self.n_perm} permutations"
+            f"FeatureTests: {count} of {tested} features tested have an adjusted p-value "
+            f"(Benjamini-Hochberg) of at most 0.05; {self.n_perm} permutations{state}"
         )
 
 
@@ -230,7 +234,8 @@ def permutation_tests(
 ) -> FeatureTests:
     """Test every feature; see :meth:`ewp.EWPResults.test_features` for the arguments."""
     if n_perm is None:
-        n_perm = max(999, _PERMUTATIONS_A_FEATURE * results.n_features - 1)
+        p = results.n_features
+        n_perm = max(_FEWEST, min(_FOR_HOLM * p, _MOST_FOR_HOLM), _FOR_BH * p) - 1
     check_integer("n_perm", n_perm, least=1)
     check_integer("n_groups", n_groups, least=2)
     if results.n_clusters < 2:

@@ -96,7 +96,7 @@ def source_of(results: EWPResults, X: Any = None, sample_weight: Any = None) -> 
     X : array-like of shape (n, p), optional
         The data that were fitted, if the results do not hold them any more.
     sample_weight : array-like of shape (n,), optional
-        Their weights; used only with `X`.
+        Their weights; only with `X`.
 
     Raises
     ------
@@ -110,6 +110,10 @@ def source_of(results: EWPResults, X: Any = None, sample_weight: Any = None) -> 
         raise ValueError(f"X has {len(array)} rows, but the fit had {len(labels)}: pass its data")
     theta, weights, center, scale = results._metric()
     if own:
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight belongs to X: these results hold their data and weights themselves"
+            )
         weight = results.sample_weight
     else:
         weight = check_sample_weight(sample_weight, len(array))

@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
 from ewp.folds import distinct_groups
+from ewp.inputs import check_flag, check_jobs
 from ewp.kernel import Array
 from ewp.refitting import Source
 
@@ -95,8 +96,9 @@ def enough(
     group: np.ndarray,
     k: int,
     rng: np.random.Generator,
+    first: int | None = None,
 ) -> np.ndarray:
-    """Draw rows until k of them are different.
+    """Draw rows until k of them, or of the first ones, are different.
 
     Parameters
     ----------
@@ -106,17 +108,19 @@ def enough(
         A number for every row, the same for equal rows.
     k : int
     rng : Generator
+    first : int, optional
+        Number of rows, from the first drawn, that are counted. By default all.
     """
     for _ in range(_TRIES):
         rows = draw(rng)
-        if len(np.unique(group[rows])) >= k:
+        if len(np.unique(group[rows[:first]])) >= k:
             return rows
-    raise _too_few(len(group), k)
+    raise _too_few(len(rows[:first]), k)
 
 
 def _too_few(size: int, k: int) -> ValueError:
     return ValueError(
-        f"resamples of {size} rows hardly ever have {k} different ones; there are too few rows "
+        f"samples of {size} rows hardly ever have {k} different ones; there are too few rows "
         "for so many clusters"
     )
 
@@ -152,6 +156,8 @@ def run(
     complete : bool
         False if the user interrupted it.
     """
+    check_jobs(n_jobs)
+    check_flag("progress", progress)
     done: list[T] = []
     with (
         tqdm(total=total, desc=what, disable=not progress) as bar,

@@ -24,6 +24,7 @@ from ewp.diagnostics import Diagnostics
 if TYPE_CHECKING:
     from statsmodels.iolib.summary2 import Summary
 
+    from ewp.agreement import Agreement
     from ewp.bootstrap_results import BootstrapResults
     from ewp.consistency import ConsistencyResults
     from ewp.feature_tests import FeatureTests
@@ -81,9 +82,9 @@ class EWPResults(Tables, Pictures, Diagnostics):
     spread : numpy.ndarray or None
         Standard deviations of the columns in data units; with them the summary can tell how much
         of each feature's variance the clusters explain.
-    bootstrap_, consistency_, stability_, feature_tests_ : object or None
-        The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`
-        and :meth:`test_features`; saved with the results.
+    bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
+        The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
+        :meth:`test_features` and :meth:`compare_to`; saved with the results.
 
     Examples
     --------
@@ -124,6 +125,7 @@ class EWPResults(Tables, Pictures, Diagnostics):
     consistency_: ConsistencyResults | None = None
     stability_: StabilityResults | None = None
     feature_tests_: FeatureTests | None = None
+    agreement_: Agreement | None = None
 
     @property
     def feature_names(self) -> pd.Index:

@@ -143,7 +143,7 @@ class StabilityResults(Printed):
         -------
         pandas.DataFrame
         """
-        chosen = np.arange(len(self.labels)) if rows is None else np.asarray(rows)
+        chosen = self._positions(rows)
         if len(chosen) > _MOST_PAIRS:
             raise ValueError(
                 f"{len(chosen)} rows have {len(chosen) ** 2:.1e} pairs; choose at most "
@@ -154,6 +154,22 @@ class StabilityResults(Printed):
             share += drawn[:, None] == drawn
         names = self.labels.index[chosen]
         return pd.DataFrame(share / self.n_boot, index=names, columns=names)
+
+    def _positions(self, rows: Any) -> np.ndarray:
+        n = len(self.labels)
+        if rows is None:
+            return np.arange(n)
+        chosen = np.asarray(rows)
+        if chosen.dtype == bool and chosen.shape == (n,):
+            return np.flatnonzero(chosen)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows={rows!r} must be positions such as [0, 5, 7]; names of rows have them by "
+                "labels.index.get_indexer(names)"
+            )
+        if len(chosen) and not (-n <= chosen.min() and chosen.max() < n):
+            raise ValueError(f"rows={rows!r} goes beyond the {n} rows, counted from 0")
+        return chosen
 
     def summary(self) -> EWPSummary:
         """Table of the clusters, with notes in words."""
@@ -178,9 +194,10 @@ class StabilityResults(Printed):
 
     def __repr__(self) -> str:
         mean = self.jaccard.mean(axis=0)
+        state = "" if self.complete else ", interrupted"
         return (
-            f"StabilityResults: {self.n_boot} resamples ({self.scheme}), mean Jaccard similarity "
-            f"of the clusters {mean.min():.2f} to {mean.max():.2f}"
+            f"StabilityResults: {self.n_boot} resamples ({self.scheme}){state}, mean Jaccard "
+            f"similarity of the clusters {mean.min():.2f} to {mean.max():.2f}"
         )
 
 

@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 
 import ewp
 from ewp.datasets import make_simulation2
+from ewp.results import EWPResults
 
 
 def named(n=60, **options):
@@ -111,6 +112,56 @@ def test_weights_that_are_none_are_refused(weights):
     results = make_results()
     with pytest.raises(ValueError, match="weights"):
         results.compare_to(results.labels, weights=weights)
+
+
+def test_tables_of_one_clustering_are_understood_and_of_several_refused():
+    """As the bridge to sparcl returns them: one column a bound."""
+    results = named(p=2)
+
+    class Path:
+        labels = pd.DataFrame({2.0: results.labels})
+        weights = pd.DataFrame({2.0: results.weights})
+
+    found = results.compare_to(Path())
+    assert found.ari == 1.0
+    assert found.weight_distance == 0.0
+    Path.labels = pd.DataFrame({2.0: results.labels, 3.0: results.labels})
+    with pytest.raises(ValueError, match=r"labels of shape \(60, 2\); choose one"):
+        results.compare_to(Path())
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        (None, {}, "None is no clustering"),
+        (ewp.EWP(3), {}, "has no labels_: fit it first"),
+        (np.zeros(60), {"names": "ab"}, "two different texts"),
+        (np.zeros(60), {"names": ("a", "a")}, "two different texts"),
+    ],
+)
+def test_what_is_no_clustering_is_refused(other, options, message):
+    with pytest.raises(ValueError, match=message):
+        named().compare_to(other, **options)
+
+
+def test_weights_by_name_may_come_in_a_dictionary():
+    results = make_results(names=list("abcde"))
+    found = results.compare_to(results.labels, weights={"e": 3.0, "a": 1.0})
+    np.testing.assert_allclose(found.weights["other"], [0.25, 0, 0, 0, 0.75])
+
+
+@pytest.mark.parametrize("kind", ["words", "fit"])
+def test_the_last_comparison_survives_a_file(kind, tmp_path):
+    results = named()
+    other = np.array(["b", "c", "a"])[results.labels] if kind == "words" else make_results(seed=1)
+    found = results.compare_to(other, names=("EWP", "them"))
+    results.save(tmp_path / "fit")
+    loaded = EWPResults.load(tmp_path / "fit").agreement_
+    assert str(loaded) == str(found)
+    assert loaded.names == ("EWP", "them")
+    pd.testing.assert_frame_equal(loaded.labels, found.labels)
+    pd.testing.assert_series_equal(loaded.numbers, found.numbers)
+    assert (loaded.weights is None) == (kind == "words")
 
 
 @pytest.fixture(scope="module")

@@ -228,7 +228,7 @@ def test_the_picture_shows_the_heaviest_features(p, shown):
     assert ("4414 more features" in ax.get_xlabel()) == (p == 4434)
     assert len(ax.figure.axes) == 2
     ax.figure.canvas.draw()
-    assert len(str(found).splitlines()) < 30
+    assert len(str(found).splitlines()) < 35
     plt.close("all")
 
 
@@ -307,3 +307,29 @@ def test_the_options_of_the_fit_are_those_of_the_resamples(data, options):
     np.testing.assert_allclose(found.weight_draws.mean(axis=0), results.weights, atol=0.15)
     if "prior" in options:
         assert (found.weight_draws[:, 4] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": -1.0}, "threshold=-1.0 must be a weight"),
+        ({"threshold": 1.0}, "threshold=1.0 must be below 1"),
+        ({"n_jobs": 0}, "n_jobs=0 must be None, a positive number"),
+        ({"progress": "yes"}, "progress='yes' must be True or False"),
+        ({"sample_weight": np.ones(160)}, "sample_weight belongs to X"),
+    ],
+)
+def test_options_out_of_range_are_refused(results, options, message):
+    with pytest.raises(ValueError, match=message):
+        results.bootstrap(4, **options)
+
+
+def test_small_weights_are_printed_with_the_digits_of_their_intervals():
+    draws = np.array([[2.52e-4, 1 - 2.52e-4], [2.53e-4, 1 - 2.53e-4], [2.5e-4, 1 - 2.5e-4]])
+    assert "2.520e-04" in str(made(draws))
+
+
+def test_a_start_of_the_users_own_is_that_of_the_refits(data):
+    """Also where it is the automatic one: it asks for the published annealing."""
+    assert source_of(fit(data)).recipe.s0 is None
+    assert source_of(fit(data, s0=-1.0)).recipe.s0 == -1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 mpl.use("Agg")
@@ -95,6 +96,32 @@ def test_a_fit_can_be_the_reference(results):
     assert found.replicates["centroids"].iloc[1] < 1e-9
     assert np.isnan(found.slopes.loc["centroids", "se"])
     assert found.verdict == "undecided"
+
+
+def test_features_of_the_reference_are_matched_by_name(simulation):
+    X = pd.DataFrame(simulation.X[:200], columns=list("abcdefgh"))
+    results = ewp.fit(X, 3, lam=10.0, random_state=0)
+    order = list("hgfedcba")
+    other = ewp.fit(X[order], 3, lam=10.0, random_state=0)
+    for reference in (other, (other.centroids, other.weights)):
+        found = results.consistency([100, 200], 1, reference=reference, random_state=0)
+        assert found.replicates["weights"].iloc[1] < 1e-9
+        assert found.replicates["centroids"].iloc[1] < 1e-9
+    with pytest.raises(ValueError, match="reference weights is labelled"):
+        results.consistency(reference=(simulation.centers, other.weights.rename({"a": "z"})))
+
+
+def test_subsamples_have_as_many_different_rows_as_clusters():
+    X = np.repeat([[0.0, 0], [5, 5], [9, 0]], [60, 2, 2], axis=0)
+    results = ewp.fit(X, 3, lam=30.0, random_state=0)
+    found = results.consistency([8, 16, 32], 5, random_state=0)
+    assert len(found.replicates) == 15
+
+
+def test_few_rows_get_smaller_subsamples():
+    X = make_simulation2(3, n=50, p=6, random_state=1).X
+    found = ewp.fit(X, 3, lam=2.0, random_state=0).consistency(n_rep=2, random_state=0)
+    assert found.table.index.tolist() == [8, 12, 17, 25]
 
 
 # --- slopes ------------------------------------------------------------------------------------
@@ -247,9 +274,15 @@ def test_requests_that_make_no_sense_are_refused(results):
         results.consistency([800, N])
     with pytest.raises(ValueError, match="two or more numbers"):
         results.consistency([800])
+    with pytest.raises(ValueError, match="such as"):
+        results.consistency(800)
+    with pytest.raises(ValueError, match="the reference is a int"):
+        results.consistency(reference=3)
+    with pytest.raises(ValueError, match="weights must be finite and not negative"):
+        results.consistency(reference=(results.centroids, -results.weights))
     with pytest.raises(ValueError, match=r"centroids of shape \(2, 8\)"):
         results.consistency(reference=(np.zeros((2, 8)), np.ones(8)))
-    X = make_simulation2(3, n=40, p=6, random_state=1).X
+    X = make_simulation2(3, n=30, p=6, random_state=1).X
     with pytest.raises(ValueError, match="too few for subsamples of three sizes"):
         ewp.fit(X, 3, lam=2.0).consistency()
 

@@ -158,10 +158,19 @@ def test_many_features_are_left_out_in_groups(data):
     assert (tests.table["p_value"].iloc[:3] == 0.01).all()
 
 
-def test_by_default_permutations_are_five_times_the_features(results):
-    wide = np.hstack([results.data, np.random.default_rng(0).normal(size=(150, 393))])
-    tests = ewp.fit(wide, 3, lam=7.5, random_state=0).test_features(n_groups=2, random_state=0)
-    assert tests.n_perm == 1999
+def test_by_default_permutations_let_adjusted_p_values_be_small(data):
+    X = np.hstack([data, np.random.default_rng(0).normal(size=(150, 33))])
+    tests = ewp.fit(X, 3, lam=7.5, random_state=0).test_features(n_groups=4, random_state=0)
+    assert tests.n_perm == 1599
+    assert (tests.table["p_holm"].iloc[:3] == 0.025).all()
+    assert "cannot reach" not in str(tests)
+
+
+def test_too_few_permutations_for_holm_are_told(data):
+    X = np.hstack([data, np.random.default_rng(0).normal(size=(150, 33))])
+    tests = ewp.fit(X, 3, lam=7.5, random_state=0).test_features(99, n_groups=2, random_state=0)
+    assert tests.significant(adjust="holm").empty
+    assert "cannot reach 0.05 with so few permutations; n_perm=1599" in " ".join(str(tests).split())
 
 
 def test_features_without_prior_weight_are_not_tested(data):
@@ -226,17 +235,24 @@ def test_results_survive_a_file_and_are_in_the_summary(results, tests, tmp_path)
         loaded.test_features()
 
 
-@pytest.mark.parametrize("p", [5, 4434])
-def test_the_picture_has_a_point_for_every_feature(p):
+@pytest.mark.parametrize(("p", "shown"), [(5, 5), (4434, 20)])
+def test_the_picture_shows_the_heaviest_features(p, shown):
     rng = np.random.default_rng(0)
     weights = make_results(p=p).weights
     p_value = np.where(np.arange(p) < 30, 0.001, rng.uniform(size=p))
     adjusted = multipletests(p_value, method="fdr_bh")[1]
-    table = pd.DataFrame({"weight": weights, "earned": 0.0, "permuted": 0.0, "p_value": p_value})
+    table = pd.DataFrame({"weight": weights, "earned": 0.1, "permuted": 0.0, "p_value": p_value})
     table["p_holm"] = table["p_bh"] = adjusted
     found = FeatureTests(table, 999, 20, True)
     ax = found.plot()
-    assert sum(len(points.get_offsets()) for points in ax.collections) == p
+    left = ax.figure.axes[0]
+    assert len(left.get_yticks()) == shown
+    assert len(ax.figure.axes) == 2
+    drawn = np.concatenate([line.get_xdata() for line in ax.lines[:2]])
+    heaviest = table.sort_values("weight", ascending=False, kind="stable").head(shown)
+    np.testing.assert_allclose(np.sort(drawn), np.sort(heaviest["p_value"]))
+    assert ("4414 more features" in ax.get_xlabel()) == (p == 4434)
+    assert f"{(adjusted <= 0.05).sum()} of {p} significant" in ax.get_xlabel()
     ax.figure.canvas.draw()
     assert len(str(found).splitlines()) < 35
     plt.close("all")

@@ -240,3 +240,13 @@ def test_the_method_chooses_its_own_bound():
     labels, weights = SparclMethod(nperms=3).fit(X, 3, centers, np.random.default_rng(0))
     assert labels.shape == (45,)
     assert float((weights**2).sum()) == pytest.approx(1.0)
+
+
+def test_a_fit_of_sparcl_can_be_compared_with():
+    X = pd.DataFrame(draw(60, 8, 3, 0)[0], columns=list("abcdefgh"))
+    found = sparcl.kmeans_sparse_cluster(X, 3, wbounds=[1.8], seed=1)
+    results = ewp.fit(X, 3, lam=60.0, random_state=0)
+    agreement = results.compare_to(found, names=("EWP", "sparcl"))
+    weights = found[0].weights / found[0].weights.sum()
+    np.testing.assert_allclose(agreement.weights["other"], weights)
+    assert agreement.ari == results.compare_to(found[0].labels).ari

@@ -145,6 +145,17 @@ def test_points_and_pairs_are_what_the_draws_say(shaky):
     np.testing.assert_allclose(shaky.co_membership([3, 5]), together[np.ix_([3, 5], [3, 5])])
 
 
+@pytest.mark.parametrize("rows", [["a"], [60], 3, [0.5]])
+def test_rows_that_are_not_there_are_refused(shaky, rows):
+    with pytest.raises(ValueError, match="rows="):
+        shaky.co_membership(rows)
+
+
+def test_rows_may_be_chosen_by_a_mask(shaky):
+    mask = shaky.labels.to_numpy() == 0
+    assert shaky.co_membership(mask).shape == (mask.sum(), mask.sum())
+
+
 def test_too_many_pairs_are_refused(shaky):
     with pytest.raises(ValueError, match="choose at most 5000 rows"):
         shaky.co_membership(np.zeros(5001, dtype=int))
