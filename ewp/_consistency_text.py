@@ -71,8 +71,8 @@ def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:
     }[found.verdict]
     if found.reference == "full fit":
         yield (
-            "Slopes are in 1/(1/n - 1/N), which allows for the rows that subsamples share with "
-            f"the full fit of N = {found.n_obs}."
+            "Slopes are of root mean squares in 1/(1/n - 1/N), which allows for the rows that "
+            f"subsamples share with the full fit of N = {found.n_obs}."
         )
     path = found.along_s
     soft = path[np.isfinite(path["s"])]

@@ -15,8 +15,8 @@ from itertools import combinations
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import adjusted_rand_score
-from tqdm.auto import tqdm
 
+from ewp._progress import tqdm
 from ewp.blas import one_blas_thread
 from ewp.criteria import Criterion, Score
 from ewp.engine import ArrayEngine

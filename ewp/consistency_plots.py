@@ -9,6 +9,7 @@ import pandas as pd
 
 from ewp.diagnostic_plots import GRID
 from ewp.plots import _INK, PALETTE, _despine, _new_axes
+from ewp.rates import typical_errors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,13 +44,13 @@ def plot_consistency(found: ConsistencyResults, *, ax: Axes | None = None) -> Ax
             continue
         shift = 0.97 if i == 0 else 1.03
         top.plot(at * shift, rows[name], ".", color=colour, alpha=0.25, markersize=5)
-        logs = np.log(rows[name].clip(lower=np.finfo(float).eps)).groupby(rows["n"]).mean()
-        centre = np.exp(logs.to_numpy())
+        errors = rows[name].to_numpy(dtype=float).reshape(-1, len(n))
+        logs = typical_errors(errors, found.reference == "population")
         line = np.exp(logs.mean() + slope["slope"] * (np.log(n) - np.log(n).mean()))
         ends = f" [{slope['lower']:.2f}, {slope['upper']:.2f}]" if slope["se"] >= 0 else ""
         text = f"{words}: slope {slope['slope']:.2f}{ends}"
         top.plot(n, line, color=colour, linewidth=1.6, label=text)
-        top.plot(n * shift, centre, marker, color=colour, markersize=6, zorder=3)
+        top.plot(n * shift, np.exp(logs), marker, color=colour, markersize=6, zorder=3)
         guide = np.exp(logs.mean() - 0.5 * (np.log(n) - np.log(n).mean()))
         label = "slope $-1/2$" if i else None
         top.plot(n, guide, color=_INK, linewidth=1, linestyle=(0, (4, 3)), label=label)

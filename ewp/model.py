@@ -19,8 +19,8 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from tqdm.auto import tqdm
 
+from ewp._progress import tqdm
 from ewp.assemble import assemble
 from ewp.blas import one_blas_thread
 from ewp.choice import Choice, SelectionOptions, choose

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from tqdm.auto import tqdm
 
+from ewp._progress import tqdm
 from ewp.assignment import Ints
 from ewp.inputs import (
     check_choice,

@@ -18,7 +18,7 @@ from ewp.kernel import Array
 if TYPE_CHECKING:
     from ewp.results import EWPResults
 
-__all__ = ["along_s", "effective_size", "rate"]
+__all__ = ["along_s", "effective_size", "rate", "typical_errors"]
 
 _SMALLEST = float(np.finfo(float).eps)
 
@@ -77,16 +77,34 @@ def _still_to_go(steps: pd.Series) -> Array:
     return np.cumsum(lengths[::-1])[::-1]
 
 
+def typical_errors(errors: Array, population: bool) -> Array:
+    """Logarithms of the typical errors by size, through which the line of the slope goes.
+
+    Against the full fit they are root mean squares: a replicate that happens to find the full
+    fit's own solution does not hide that others do not. Against a population the replicates of
+    the largest sizes are nearly one sample, and means of the logarithms have the better intervals.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (replicates, sizes)
+    population : bool
+    """
+    errors = np.maximum(errors, _SMALLEST)
+    squares: Array = errors**2
+    return 0.5 * (np.log(squares).mean(axis=0) if population else np.log(squares.mean(axis=0)))
+
+
 def rate(
     sizes: Sequence[float] | Array, errors: Array, n_obs: int, *, population: bool, level: float
 ) -> tuple[float, float, float, float]:
     r"""Slope of log error in log n over nested subsamples, with an interval.
 
-    Every replicate gives a least-squares slope; their mean is the estimate. Against the full fit
-    the replicates are independent given the data. Against a population they share rows, and two
-    errors of size m and m' have, for estimators that are sums over rows, correlation
-    :math:`\sqrt{m m'}/N` between replicates and :math:`\sqrt{\min/\max}` within; correlations of
-    log-errors are about their squares. The variance between replicates is inflated accordingly.
+    The least-squares slope of `typical_errors`, with a standard error from the replicates' shares
+    in it. Against the full fit the replicates are independent given the data. Against a population
+    they share rows, and two errors of size m and m' have, for estimators that are sums over rows,
+    correlation :math:`\sqrt{m m'}/N` between replicates and :math:`\sqrt{\min/\max}` within;
+    correlations of log-errors are about their squares. The variance between replicates is inflated
+    accordingly.
 
     Parameters
     ----------
@@ -109,17 +127,19 @@ def rate(
         return -np.inf, np.nan, np.nan, np.nan
     x = np.log(effective_size(m, n_obs, population))
     x = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    slopes = np.log(np.maximum(errors, _SMALLEST)) @ x
-    count = len(slopes)
+    typical = typical_errors(errors, population)
+    slope, count = float(typical @ x), len(errors)
     if count < 2:
-        return float(slopes.mean()), np.nan, np.nan, np.nan
+        return slope, np.nan, np.nan, np.nan
+    shares = np.log(np.maximum(errors, _SMALLEST)) - typical
     inflation = 1.0 / count
     if population:
         within = x @ (np.minimum.outer(m, m) / np.maximum.outer(m, m)) @ x
         between = (x @ m / n_obs) ** 2
         shared = within / count + (1.0 - 1.0 / count) * between
         inflation = shared / (within - between)
-    se = float(np.sqrt(slopes.var(ddof=1) * inflation))
+    else:
+        shares = 0.5 * np.expm1(2.0 * shares)
+    se = float(np.sqrt((shares @ x).var(ddof=1) * inflation))
     half = float(student.ppf((1.0 + level) / 2, count - 1)) * se
-    slope = float(slopes.mean())
     return slope, slope - half, slope + half, se

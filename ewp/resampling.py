@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from tqdm.auto import tqdm
 
+from ewp._progress import tqdm
 from ewp.folds import distinct_groups
 from ewp.inputs import check_flag, check_jobs
 from ewp.kernel import Array

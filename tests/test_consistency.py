@@ -142,6 +142,15 @@ def test_half_of_the_rows_differ_from_all_as_a_sample_of_all_from_the_population
     assert effective_size([500], 1000, True)[0] == 500
 
 
+def test_replicates_that_hit_upon_the_full_fit_do_not_hide_the_others():
+    """Errors that do not fall, but for a quarter of the fits, which have nearly none by chance."""
+    rng = np.random.default_rng(0)
+    sizes = [100, 200, 400, 800]
+    errors = np.where(rng.random((10, 4)) < 0.25, 1e-4, rng.uniform(0.9, 1.1, (10, 4)))
+    slope, lower, upper, _ = rate(sizes, errors, 10_000, population=False, level=0.95)
+    assert module._judge(slope, lower, upper) == "not seen"
+
+
 def test_no_error_at_all_is_exact():
     slope, *rest = rate([10, 20], np.zeros((3, 2)), 50, population=True, level=0.95)
     assert slope == -np.inf
