@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_along_s", "plot_consistency"]
 
+#: From this ratio on, powers of ten are enough to mark an axis.
+_WIDE = 1e3
 _ERRORS = {
     "weights": (PALETTE[0], "o", "weights, $\\ell_1$"),
     "centroids": (PALETTE[3], "s", "centroids"),
@@ -55,7 +57,7 @@ def plot_consistency(found: ConsistencyResults, *, ax: Axes | None = None) -> Ax
         label = "slope $-1/2$" if i else None
         top.plot(n, guide, color=_INK, linewidth=1, linestyle=(0, (4, 3)), label=label)
     top.set(xscale="log", yscale="log", ylabel=f"distance from the {found.reference}")
-    top.legend(fontsize="small", frameon=False, loc="best")
+    top.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     for below in panels[1:]:
         grouped = rows.groupby("n")["ari"]
         low, middle, high = (grouped.quantile(q).to_numpy() for q in (0.25, 0.5, 0.75))
@@ -104,8 +106,10 @@ def plot_along_s(path: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set(xscale="log", yscale="log", xlabel="$-s$", ylabel="distance from the limit")
     ticks = np.unique([float(f"{tick:.3g}") for tick in np.geomspace(s.min(), s.max(), 6)])
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter("{x:g}")
+    bottom, top = ax.get_ylim()
+    if top < _WIDE * bottom:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter("{x:g}")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_minor_locator(NullLocator())
     ax.legend(fontsize="small", frameon=False)
