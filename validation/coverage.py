@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from feature_selection import to_markdown
-from joblib import Parallel, delayed
+from replication import replicate
 
 import ewp
 from ewp.datasets import make_simulation2
@@ -85,6 +86,7 @@ def main() -> None:
     parser.add_argument("--data-sets", type=int, default=200)
     parser.add_argument("--n-boot", type=int, default=200)
     parser.add_argument("--n-jobs", type=int, default=None)
+    parser.add_argument("--keep", type=Path, help="folder for finished data sets, to go on later")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "report")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -92,11 +94,9 @@ def main() -> None:
     for design in DESIGNS:
         large = design.fit(500_000, np.random.default_rng(0))
         truth = large.weights.to_numpy()[: design.relevant]
-        answers = Parallel(n_jobs=options.n_jobs)(
-            delayed(one_data_set)(design, truth, options.n_boot, seed)
-            for seed in range(options.data_sets)
-        )
-        part = pd.concat(answers)
+        task = partial(one_data_set, design, truth, options.n_boot)
+        file = options.keep and options.keep / f"coverage_{design.relevant}_of_{design.k}.csv"
+        part = replicate(task, options.data_sets, keep=file, n_jobs=options.n_jobs)
         part.insert(0, "design", f"{design.name}, n = {design.n}")
         parts.append(part)
     keys = ["design", "method", "feature", "population weight"]

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from feature_selection import to_markdown
-from joblib import Parallel, delayed
+from replication import replicate
 
 import ewp
 from ewp.datasets import make_simulation2
@@ -66,12 +67,18 @@ def one_data_set(
     options: dict[str, Any],
     n_perm: int,
     seed: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> pd.DataFrame:
     """P-values of all features, by the package's test and by the careless one."""
     X = draw(np.random.default_rng([seed, 2]))
     results = ewp.fit(X, 3, lam=penalty * len(X), random_state=0, **options)
     tests = results.test_features(n_perm, random_state=seed)
-    return tests.table["p_value"].to_numpy(), careless(results, X, n_perm, seed)
+    return pd.DataFrame(
+        {
+            "feature": np.arange(X.shape[1]),
+            "p_value": tests.table["p_value"].to_numpy(),
+            "careless": careless(results, X, n_perm, seed),
+        }
+    )
 
 
 def main() -> None:
@@ -80,22 +87,23 @@ def main() -> None:
     parser.add_argument("--data-sets", type=int, default=200)
     parser.add_argument("--n-perm", type=int, default=199)
     parser.add_argument("--n-jobs", type=int, default=None)
+    parser.add_argument("--keep", type=Path, help="folder for finished data sets, to go on later")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "report")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
-    for name, draw, relevant, penalty, how in DESIGNS:
-        found = Parallel(n_jobs=options.n_jobs)(
-            delayed(one_data_set)(draw, penalty, how, options.n_perm, seed)
-            for seed in range(options.data_sets)
-        )
-        rejected = 100 * (np.array(found) <= 0.05).mean(axis=0)
+    for i, (name, draw, relevant, penalty, how) in enumerate(DESIGNS):
+        task = partial(one_data_set, draw, penalty, how, options.n_perm)
+        file = options.keep and options.keep / f"level_{i}.csv"
+        found = replicate(task, options.data_sets, keep=file, n_jobs=options.n_jobs)
+        noise = found["feature"] >= relevant
+        rejected = 100 * (found[["p_value", "careless"]] <= 0.05)
         rows.append(
             {
                 "design": name,
-                "noise, % rejected": rejected[0, relevant:].mean(),
-                "relevant, % rejected": rejected[0, :relevant].mean() if relevant else np.nan,
-                "careless test, noise": rejected[1, relevant:].mean(),
+                "noise, % rejected": rejected.loc[noise, "p_value"].mean(),
+                "relevant, % rejected": rejected.loc[~noise, "p_value"].mean(),
+                "careless test, noise": rejected.loc[noise, "careless"].mean(),
             }
         )
     table = pd.DataFrame(rows)
