@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["summarise_consistency"]
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-7
 _WORDS = {"weights": "weights (l1)", "centroids": "centroids (w-norm)"}
 
 
@@ -43,7 +43,7 @@ def summarise_consistency(found: ConsistencyResults) -> EWPSummary:
 
 def _spread(mean: float, spread: float) -> str:
     """Standard deviation to one digit, 0 if of rounding errors: all rows are one sample."""
-    return f"{float(f'{spread:.1g}'):g}" if spread > _ROUNDING * abs(mean) else "0"
+    return f"{float(f'{spread:.1g}'):g}" if spread > _ROUNDING * (abs(mean) + _ROUNDING) else "0"
 
 
 def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:
