@@ -10,7 +10,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from ewp._summary import EWPSummary
 
-__all__ = ["family_name", "reason", "summarise_selection"]
+__all__ = ["counted", "family_name", "reason", "summarise_selection"]
 
 
 def family_name(scaling: str, dispersion: str) -> str:
@@ -24,6 +24,15 @@ def family_name(scaling: str, dispersion: str) -> str:
     return f"raw features, {dispersion} form"
 
 
+def counted(number: int, noun: str) -> str:
+    """Number with its noun.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
 def reason(record: dict[str, Any]) -> str:
     """Put a decision (`ewp.choice.Choice.record`) into two sentences."""
     chosen, other = record["chosen"], record["runner_up"]
@@ -33,10 +42,15 @@ def reason(record: dict[str, Any]) -> str:
             f"lambda = {chosen['lam']:.4g} on {name} is the middle of the grid: there are too few "
             "rows to choose."
         )
+    best, of_family = record["best_score"], record["family_best_score"]
+    standard = f"({best:.4g})"
+    if f"{of_family:.4g}" != f"{best:.4g}":
+        standard = f"on these features ({of_family:.4g}), which is as good as the best ({best:.4g})"
+    error = f" (se {chosen['se']:.2g})" if np.isfinite(chosen["se"]) else ""
     text = (
         f"lambda = {chosen['lam']:.4g} on {name} chosen by the {record['criterion']} criterion: "
-        f"{chosen['score']:.4g} {record['unit']} (se {chosen['se']:.2g}), {record['rule']} "
-        f"({record['best_score']:.4g}) of {record['candidates']} candidates."
+        f"{chosen['score']:.4g} {record['unit']}{error}, {record['rule']} "
+        f"{standard} of {counted(record['candidates'], 'candidate')}."
     )
     if other is not None:
         second = family_name(other["scaling"], other["dispersion"])

@@ -8,13 +8,11 @@ in `ewp.deciding`.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.metrics import adjusted_rand_score
 
 from ewp._progress import tqdm
 from ewp.blas import one_blas_thread
@@ -24,6 +22,7 @@ from ewp.fitting import Recipe
 from ewp.kernel import Array
 from ewp.path import penalty_grid
 from ewp.polish import LIGHT
+from ewp.rand_index import rand_index
 
 __all__ = ["NOTHING", "Candidate", "Family", "candidates", "compare", "evaluate"]
 
@@ -93,13 +92,20 @@ class Candidate:
         return float(abs(np.log(self.effective_features) - np.log(np.mean(counts))))
 
     @property
+    def partitions(self) -> list[np.ndarray]:
+        """The replicates' partitions of all rows, where the criterion has them."""
+        return [score.labels for score in self.scores if score.labels is not None]
+
+    @property
     def stability(self) -> float:
-        """Mean adjusted Rand index between the replicates' partitions of all rows."""
-        labels = [score.labels for score in self.scores if score.labels is not None]
-        if len(labels) < 2:
-            return float("nan")
-        pairs = combinations(labels, 2)
-        return float(np.mean([adjusted_rand_score(one, two) for one, two in pairs]))
+        """Mean adjusted Rand index between partitions of all rows, NaN where there are none.
+
+        Those of the replicates, or of the two fits of each of them.
+        """
+        copies = self.scores[0].copies if self.scores else None
+        found = [rand_index(one, two, copies) for one, two in combinations(self.partitions, 2)]
+        found += [score.agreement for score in self.scores if np.isfinite(score.agreement)]
+        return float(np.mean(found)) if found else float("nan")
 
 
 def candidates(
@@ -108,15 +114,19 @@ def candidates(
     families: list[Family],
     lams: Array | None,
     n_lams: int,
+    prior: Array | None = None,
 ) -> list[Candidate]:
-    """Every family with its own grid of penalties, or with the given ones."""
+    """Every family with its own grid of penalties, or with the given ones.
+
+    Features that a prior excludes have no part in the grid.
+    """
     found = []
     for family in families:
         grid = lams
         if grid is None:
             with one_blas_thread():
                 engine = ArrayEngine(X, weight, scale="standard" if family.standardise else None)
-            used = engine.varying & (engine.squares > 0)
+            used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
             totals = engine.squares[used] if used.any() else np.ones(1)
             grid = penalty_grid(totals, n_lams, between=family.between)
         found += [Candidate(family, float(lam)) for lam in grid]
@@ -161,12 +171,12 @@ def evaluate(
         tqdm(
             total=len(entries) * len(replicates),
             desc=criterion.name,
-            unit=" fits",
+            unit=" scores",
             disable=not progress,
         ) as bar,
         Parallel(n_jobs=n_jobs, return_as="generator") as pool,
     ):
-        for replicate, seed in zip(replicates, seeds, strict=True):
+        for finished, (replicate, seed) in enumerate(zip(replicates, seeds, strict=True), 1):
             recipes = [_settled(recipe, entry) for entry in alive]
             jobs = (
                 delayed(criterion.score)(X, weight, settled, replicate, int(seed))
@@ -176,19 +186,14 @@ def evaluate(
                 for entry, score in zip(alive, pool(jobs), strict=True):
                     entry.scores.append(score)
                     bar.update()
+                kept = _hopeful(alive)
             except KeyboardInterrupt:
                 _keep_complete(alive)
                 if not any(entry.scores for entry in entries):
                     raise
-                warnings.warn(
-                    "selection interrupted; deciding by the replicates that were finished",
-                    UserWarning,
-                    stacklevel=2,
-                )
                 return False
-            before = len(alive)
-            alive = _hopeful(alive)
-            bar.total -= (before - len(alive)) * (len(replicates) - len(entries[0].scores))
+            bar.total -= (len(alive) - len(kept)) * (len(replicates) - finished)
+            alive = kept
     return True
 
 
@@ -215,28 +220,35 @@ def _keep_complete(alive: list[Candidate]) -> None:
 def compare(one: Candidate, other: Candidate) -> tuple[float, float]:
     """Mean of ``one - other`` and its standard error.
 
-    Both are over rows where rows have values (averaged over the replicates that held them out),
-    over replicates otherwise.
+    Both are over rows where rows have values (averaged over the replicates that held them out, a
+    row of weight 2 twice), over replicates otherwise.
     """
     pairs = list(zip(one.scores, other.scores, strict=True))
     rows = [a.rows - b.rows for a, b in pairs if a.rows is not None and b.rows is not None]
+    copies = None
     if rows:
         held_out = np.isfinite(rows)
         counted = held_out.any(axis=0)
         difference = np.where(held_out, rows, 0.0).sum(axis=0)[counted]
         difference /= held_out.sum(axis=0)[counted]
+        copies = one.scores[0].copies
+        copies = None if copies is None else copies[counted]
     else:
         difference = np.array([a.value - b.value for a, b in pairs])
-    count = len(difference)
-    error = difference.std(ddof=1) / np.sqrt(count) if count > 1 else 0.0
-    return float(difference.mean()), float(error)
+    count = len(difference) if copies is None else float(copies.sum())
+    mean = np.average(difference, weights=copies)
+    square = np.average((difference - mean) ** 2, weights=copies)
+    error = np.sqrt(square / (count - 1)) if count > 1 else 0.0
+    return float(mean), float(error)
 
 
 def _hopeful(alive: list[Candidate]) -> list[Candidate]:
     """Leave out what is far below the best, as far as rows can tell."""
     best = max(alive, key=lambda entry: entry.mean)
     rows = [score.rows for score in best.scores if score.rows is not None]
-    if np.isfinite(rows).sum() < _FEWEST_ROWS:
+    copies = best.scores[0].copies
+    seen = np.isfinite(rows) * (1.0 if copies is None else copies)
+    if seen.sum() < _FEWEST_ROWS:
         return alive
     margin = _HOPELESS[min(len(rows), len(_HOPELESS)) - 1]
     kept = []

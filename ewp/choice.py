@@ -9,14 +9,16 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ewp._selection_text import counted
 from ewp.candidates import Candidate, Family, candidates, evaluate
-from ewp.criteria import CRITERIA, Criterion
-from ewp.deciding import RULES, Rule, decide
+from ewp.criteria import CRITERIA, Criterion, Predictive, Stability
+from ewp.deciding import RULES, Decision, Rule, decide
 from ewp.fitting import Recipe
 from ewp.folds import distinct_groups
 from ewp.inputs import check_choice, check_integer, check_number
@@ -34,16 +36,33 @@ class SelectionOptions:
     cv: Any = 5
     rule: str = "stable"
     n_lams: int = 10
+    #: Whether an interrupted selection is decided by the replicates that are finished.
+    partial: bool = True
+
+    def with_folds(self, X: Array) -> SelectionOptions:
+        """Return the options with the criterion made and a splitter asked, once and for all."""
+        criterion = self.make_criterion()
+        if isinstance(criterion, Predictive):
+            criterion = criterion.for_rows(X, None)
+        return dataclasses.replace(self, criterion=criterion)
 
     def make_criterion(self) -> Criterion:
         """Return the criterion that was named, or the user's own."""
-        made: Criterion = self.criterion
         if isinstance(self.criterion, str):
             check_choice("criterion", self.criterion, tuple(CRITERIA))
-            counted = isinstance(self.cv, numbers.Number) or self.criterion != "predictive"
-            replicates = check_integer("cv", self.cv, least=2) if counted else self.cv
-            made = CRITERIA[self.criterion](replicates)
-        return made
+            number = isinstance(self.cv, numbers.Number) or self.criterion != "predictive"
+            replicates = check_integer("cv", self.cv, least=2) if number else self.cv
+            named: Criterion = CRITERIA[self.criterion](replicates)
+            return named
+        own: Criterion = self.criterion
+        methods = ("replicates", "score", "spread")
+        if isinstance(own, type) or not all(callable(getattr(own, m, None)) for m in methods):
+            raise ValueError(
+                f"criterion={own!r} is no criterion; give one of "
+                f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
+                f"{', '.join(methods)}"
+            )
+        return own
 
     def make_rule(self) -> Rule:
         """Return the rule that was named."""
@@ -54,12 +73,11 @@ class SelectionOptions:
         """Return the user's penalties, increasing and checked."""
         if self.lams is None:
             return None
-        grid = np.unique(np.asarray(self.lams, dtype=np.float64))
-        if grid.ndim != 1 or not len(grid):
+        single = isinstance(self.lams, numbers.Number | str) or not isinstance(self.lams, Iterable)
+        given = [self.lams] if single else list(self.lams)
+        if not given:
             raise ValueError("lams is empty; give positive penalties or None for a grid")
-        for lam in grid:
-            check_number("lams", float(lam), above=0)
-        return grid
+        return np.unique([check_number("lams", lam, above=0) for lam in given])
 
 
 def families(scale: str | None, dispersion: str) -> list[Family]:
@@ -80,8 +98,7 @@ class Choice:
     Attributes
     ----------
     entries : list of Candidate
-    chosen : Candidate
-    runner_up : Candidate or None
+    decision : Decision
     criterion : Criterion
     rule : Rule
     total : float
@@ -91,12 +108,16 @@ class Choice:
     """
 
     entries: list[Candidate]
-    chosen: Candidate
-    runner_up: Candidate | None
+    decision: Decision
     criterion: Criterion
     rule: Rule
     total: float
     complete: bool = True
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was taken."""
+        return self.decision.chosen
 
     def settle(self, recipe: Recipe, factor: float = 1.0) -> Recipe:
         """Return the recipe with the chosen penalty, scaling and form.
@@ -126,18 +147,18 @@ class Choice:
                 "se": self.criterion.spread(entry.scores) if entry.scores else float("nan"),
             }
 
+        chosen, runner_up, best, top = self.decision
         return {
             "criterion": self.criterion.name,
             "unit": self.criterion.unit,
-            "rule": self.rule.words,
+            "rule": self.rule.words(chosen),
             "candidates": len(self.entries),
             "replicates": max(len(entry.scores) for entry in self.entries),
             "complete": self.complete,
-            "chosen": describe(self.chosen),
-            "best_score": max(
-                (entry.mean for entry in self.entries if entry.scores), default=float("nan")
-            ),
-            "runner_up": None if self.runner_up is None else describe(self.runner_up),
+            "chosen": describe(chosen),
+            "best_score": best.mean,
+            "family_best_score": top.mean,
+            "runner_up": None if runner_up is None else describe(runner_up),
         }
 
 
@@ -167,9 +188,11 @@ def choose(
         Number of processes.
     progress : bool
     """
+    criterion, rule = options.make_criterion(), options.make_rule()
+    if isinstance(criterion, Predictive):
+        criterion = criterion.for_rows(X, weight)
     if weight is not None and not weight.all():
         X, weight = X[weight > 0], weight[weight > 0]
-    criterion, rule = options.make_criterion(), options.make_rule()
     total = float(len(X) if weight is None else weight.sum())
     entries = candidates(
         X,
@@ -177,25 +200,52 @@ def choose(
         open_families,
         options.penalties(),
         check_integer("n_lams", options.n_lams, least=1),
+        recipe.prior,
     )
-    if not _enough_rows(X, weight, recipe.n_clusters, options.cv):
+    group, distinct = distinct_groups(X, weight)
+    if not _enough_rows(criterion, group, distinct, recipe.n_clusters):
         middle = entries[(len(entries) // len(open_families)) // 2]
         warnings.warn(
-            f"{len(X)} rows are too few to choose a penalty for {recipe.n_clusters} clusters by "
-            f"cross-validation; lam={middle.lam:.4g} is the middle of the grid, not a choice",
+            f"{counted(distinct, 'distinct row')}: too few to choose a penalty for "
+            f"k={recipe.n_clusters}; lam={middle.lam:.4g} is the middle of the grid, not a choice; "
+            "give lam, or ask for fewer clusters or folds",
             UserWarning,
             stacklevel=4,
         )
-        return Choice(entries, middle, None, criterion, rule, total)
+        return Choice(entries, Decision(middle, None, middle, middle), criterion, rule, total)
     complete = evaluate(
         X, weight, entries, criterion, recipe, rng, n_jobs=n_jobs, progress=progress
     )
-    chosen, runner_up = decide(entries, rule)
-    return Choice(entries, chosen, runner_up, criterion, rule, total, complete)
+    if not complete:
+        if not options.partial:
+            raise KeyboardInterrupt
+        finished = max(len(entry.scores) for entry in entries)
+        warnings.warn(
+            f"selection interrupted: {counted(finished, 'replicate')} finished, which decide; the "
+            "fit to all rows follows",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Choice(entries, decide(entries, rule), criterion, rule, total, complete)
 
 
-def _enough_rows(X: Array, weight: Array | None, k: int, cv: Any) -> bool:
-    """Whether every part of the rows that is fitted has k distinct rows, with one to spare."""
-    _, distinct = distinct_groups(X, weight)
-    parts = int(cv) if isinstance(cv, int | np.integer) else 2
-    return distinct >= parts and distinct - -(-distinct // parts) > k
+def _enough_rows(criterion: Criterion, group: np.ndarray, distinct: int, k: int) -> bool:
+    """Whether every part of the rows that is fitted has k distinct rows, with one to spare.
+
+    Splits of the user's own that have not are an error.
+    """
+    if isinstance(criterion, Stability):
+        return round(criterion.share * distinct) > k
+    if not isinstance(criterion, Predictive):
+        return True
+    if isinstance(criterion.cv, int | np.integer):
+        folds = int(criterion.cv)
+        return distinct >= folds and distinct - -(-distinct // folds) > k
+    for i, fold in enumerate(criterion.cv):
+        seen = len(np.unique(group[fold.train]))
+        if seen <= k:
+            raise ValueError(
+                f"split {i} of cv trains on {seen} distinct rows, too few to score k={k}; train "
+                "on more rows, or ask for fewer clusters"
+            )
+    return True

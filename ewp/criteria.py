@@ -13,18 +13,20 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import entr
-from sklearn.metrics import adjusted_rand_score
 
 from ewp.blas import one_blas_thread
 from ewp.density import PartitionDensity, resolution
 from ewp.engine import assign
 from ewp.fitting import Fit, Recipe, fit_array
-from ewp.folds import Fold, folds, subsample_pairs
+from ewp.folds import Fold, folds, given_folds, of_positive_weight, subsample_pairs
 from ewp.kernel import Array
+from ewp.rand_index import rand_index
 
 #: With fewer rows than this the folds are drawn again, but not more often than this.
 _ENOUGH_ROWS = 500
 _MOST_REPEATS = 2
+#: Share of a sum of squares below which a difference is a rounding error.
+_ROUNDING = 1e-10
 
 __all__ = ["CRITERIA", "Criterion", "Gap", "Predictive", "Score", "Stability"]
 
@@ -42,17 +44,23 @@ class Score:
     rows : ndarray or None
         Values of single rows (NaN for those that were not held out) or permutations, where the
         value is their mean: they tell how exactly two recipes can be told apart.
+    copies : ndarray or None
+        How many rows every one of `rows` stands for, one if not given.
     labels : ndarray or None
         The replicate's partition of all rows, where that costs nothing.
     significant_features : float
         Number of features whose means differ significantly between the clusters, where known.
+    agreement : float
+        Adjusted Rand index of two partitions, where the replicate makes two.
     """
 
     value: float
     effective_features: float
     rows: Array | None = None
+    copies: Array | None = None
     labels: np.ndarray | None = None
     significant_features: float = float("nan")
+    agreement: float = float("nan")
 
 
 class Criterion(Protocol):
@@ -96,14 +104,19 @@ def _mean_error(scores: list[Score]) -> float:
     return float(np.std([score.value for score in scores], ddof=1) / np.sqrt(len(scores)))
 
 
+def _copies(weight: Array | None) -> Array | None:
+    """Weights as numbers of copies: weights whose mean is below one cannot be, and are raised."""
+    return None if weight is None else weight * max(1.0, len(weight) / float(weight.sum()))
+
+
 @dataclass
 class Predictive:
     """Nats a held-out row gains from the partition, over all features (see `ewp.density`).
 
     Parameters
     ----------
-    cv : int or splitter
-        Number of folds, or a splitter of scikit-learn. The default folds keep equal rows
+    cv : int, splitter or list of Fold
+        Number of folds, or what `ewp.folds.folds` takes. The default folds keep equal rows
         together, and are drawn more than once when rows are few.
     """
 
@@ -111,13 +124,25 @@ class Predictive:
     name: str = "predictive"
     unit: str = "nats gained a row"
 
+    def for_rows(self, X: Array, weight: Array | None) -> Predictive:
+        """Return the criterion for the rows of positive weight alone, numbered anew.
+
+        A splitter is asked here, once, for all rows, which is what row numbers and groups of the
+        user's own refer to.
+        """
+        if isinstance(self.cv, int | np.integer):
+            return self
+        return dataclasses.replace(self, cv=of_positive_weight(given_folds(X, self.cv), weight))
+
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
         """Draw the folds; each comes with the resolution of the columns."""
+        copies = _copies(weight)
+        rows = len(X) if copies is None else int(copies.sum())
         repeats = 1
         if isinstance(self.cv, int | np.integer):
-            repeats = min(max(_ENOUGH_ROWS // len(X), 1), _MOST_REPEATS)
+            repeats = min(max(_ENOUGH_ROWS // rows, 1), _MOST_REPEATS)
         drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
-        cell = resolution(X)
+        cell = resolution(X, copies)
         return [(fold, cell) for fold in drawn]
 
     def score(
@@ -132,13 +157,21 @@ class Predictive:
         (train, test), cell = replicate
         found = _fit_share(X, weight, train, recipe, seed)
         labels = _predict(found, X)
-        part = None if weight is None else weight[train]
+        copies = _copies(weight)
+        part = None if copies is None else copies[train]
         density = PartitionDensity.estimate(X[train], labels[train], part, cell)
         gain = density.gain(X[test])
         value = np.average(gain, weights=None if weight is None else weight[test])
         rows = np.full(len(X), np.nan)
         rows[test] = gain
-        return Score(float(value), _features(found), rows, labels, len(density.columns))
+        return Score(
+            float(value),
+            _features(found),
+            rows,
+            copies,
+            labels=labels,
+            significant_features=len(density.columns),
+        )
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over folds."""
@@ -152,7 +185,8 @@ class Stability:
     Two fits to subsamples label all rows; their adjusted Rand index S is already corrected for
     chance. A solution that uses one feature, or rounds along one axis, is stable without any
     clusters: as stable as on data whose columns were permuted independently, S0. The value is
-    ``(S - S0) / (1 - S0)``.
+    ``(S - S0) / (1 - S0)``, -1 at least; S0 counts as 0.99 at most, so that perfect agreement is
+    1 even where single columns have clusters of their own. One cluster agrees with nothing.
 
     Parameters
     ----------
@@ -179,8 +213,7 @@ class Stability:
         agreement, features = self._agreement(X, weight, first, second, recipe, seed)
         permuted = _permute(X, permutation)
         chance, _ = self._agreement(permuted, weight, first, second, recipe, seed)
-        chance = min(max(chance, 0.0), 0.99)
-        return Score((agreement - chance) / (1.0 - chance), features)
+        return Score(_corrected(agreement, chance), features, agreement=agreement)
 
     @staticmethod
     def _agreement(
@@ -193,8 +226,10 @@ class Stability:
     ) -> tuple[float, float]:
         one = _fit_share(X, weight, first, recipe, seed)
         two = _fit_share(X, weight, second, recipe, seed)
-        agreement = adjusted_rand_score(_predict(one, X), _predict(two, X))
-        return float(agreement), _features(one)
+        partitions = _predict(one, X), _predict(two, X)
+        trivial = any(np.ptp(labels) == 0 for labels in partitions)
+        agreement = 0.0 if trivial else rand_index(*partitions, _copies(weight))
+        return agreement, _features(one)
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over pairs."""
@@ -242,13 +277,29 @@ class Gap:
         return float(np.std(gaps) * np.sqrt(1.0 + 1.0 / len(gaps)))
 
 
+def _corrected(agreement: float, chance: float) -> float:
+    """Agreement beyond what permuted columns reach, as a share of what there is to reach.
+
+    >>> _corrected(0.9, 0.5), _corrected(1.0, 1.0), _corrected(0.3, 1.0)
+    (0.8, 1.0, -1.0)
+    """
+    chance = min(max(chance, 0.0), 0.99)
+    return max((agreement - chance) / (1.0 - chance), -1.0)
+
+
 def _permute(X: Array, seed: int) -> Array:
+    """Permute the columns independently; weights stay with the places of the rows."""
     return np.random.default_rng(seed).permuted(X, axis=0)
 
 
 def _between(found: Fit) -> float:
-    within = found.partition.within.sum()
-    return max(float(found.squares @ found.weights - within), np.finfo(float).tiny)
+    """Weighted dispersion between the clusters; of a single one, the rounding error of the total.
+
+    So the gap of one cluster is that of the totals, which is next to nothing.
+    """
+    within = float(found.partition.within.sum())
+    total = float(found.squares @ found.weights)
+    return max(total - within, _ROUNDING * total, np.finfo(float).tiny)
 
 
 #: The criteria by name.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from ewp.candidates import NOTHING, Candidate, Family, compare
 
-__all__ = ["RULES", "Rule", "decide"]
+__all__ = ["RULES", "Decision", "Rule", "decide"]
 
 
 def _is_close(one: Candidate, best: Candidate, slack: float) -> bool:
@@ -28,21 +27,25 @@ class Rule:
         Standard errors of the difference by which a candidate may fall short of the best.
     stable : bool
         Take the most stable one and, among equally stable ones, the one whose effective number
-        of features is closest to the number of features in which its clusters differ; otherwise
-        the one with the largest penalty.
+        of features is closest to the number of features in which its clusters differ; otherwise,
+        and where replicates have no partitions of all rows to compare, the one with the largest
+        penalty.
     """
 
     name: str
     slack: float
     stable: bool
 
-    @property
-    def words(self) -> str:
-        """The rule as a phrase."""
+    def words(self, chosen: Candidate) -> str:
+        """Say by what rule a candidate was chosen."""
         if not self.slack:
             return "the best"
-        what = "the most stable" if self.stable else "the largest penalty"
+        what = "the most stable" if self.asks_stability(chosen) else "the largest penalty"
         return f"{what} within {self.slack:g} SE of the best"
+
+    def asks_stability(self, entry: Candidate) -> bool:
+        """Whether the stability of a candidate decides."""
+        return self.stable and len(entry.partitions) > 1
 
 
 RULES = {
@@ -51,7 +54,27 @@ RULES = {
 }
 
 
-def decide(entries: list[Candidate], rule: Rule) -> tuple[Candidate, Candidate | None]:
+class Decision(NamedTuple):
+    """What was chosen, and against what.
+
+    Attributes
+    ----------
+    chosen : Candidate
+    runner_up : Candidate or None
+        The best of the other families, or the next best penalty if there is one family only.
+    best : Candidate
+        The best mean of all.
+    top : Candidate
+        The best mean of the chosen family.
+    """
+
+    chosen: Candidate
+    runner_up: Candidate | None
+    best: Candidate
+    top: Candidate
+
+
+def decide(entries: list[Candidate], rule: Rule) -> Decision:
     """Choose a candidate and the runner-up.
 
     The best mean sets the standard. A family whose best is within the rule's slack is as good,
@@ -64,12 +87,6 @@ def decide(entries: list[Candidate], rule: Rule) -> tuple[Candidate, Candidate |
     entries : list of Candidate
         Scored candidates; only those with all replicates compete.
     rule : Rule
-
-    Returns
-    -------
-    chosen : Candidate
-    runner_up : Candidate or None
-        The best of the other families, or the next best penalty if there is one family only.
     """
     complete = max(len(entry.scores) for entry in entries)
     racing = [entry for entry in entries if len(entry.scores) == complete]
@@ -83,7 +100,7 @@ def decide(entries: list[Candidate], rule: Rule) -> tuple[Candidate, Candidate |
     top = min(equals, key=lambda entry: entry.family.rank)
 
     def preference(entry: Candidate) -> tuple[float, ...]:
-        if not rule.stable or not np.isfinite(entry.stability):
+        if not rule.asks_stability(entry):
             return (entry.lam,)
         return (round(entry.stability, 2), -round(entry.mismatch, 2), entry.lam)
 
@@ -93,4 +110,4 @@ def decide(entries: list[Candidate], rule: Rule) -> tuple[Candidate, Candidate |
     if not others:
         others = [entry for entry in racing if entry is not chosen]
     runner_up = max(others, key=lambda entry: entry.mean) if others else None
-    return chosen, runner_up
+    return Decision(chosen, runner_up, best, top)

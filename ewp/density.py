@@ -29,25 +29,41 @@ from ewp.kernel import Array
 __all__ = ["PartitionDensity", "resolution"]
 
 _LEVEL = 0.05
-#: Smallest variance within clusters, as a share of the total, of a column without ties.
+#: Smallest variance within clusters: as a share of the total, and in squared resolutions.
 _FLOOR = 1e-4
+_FLOOR_CELL = 1e-6
 #: A column with fewer distinct values than this share of the rows has a resolution.
 _DISCRETE = 0.5
+#: Values closer than this share of the range, or than some units in the last place, are equal.
+_SAME = 1e-9
+_LAST_PLACES = 8 * np.finfo(float).eps
 _TINY = 1e-300
 
 
-def resolution(X: Array) -> Array:
+def resolution(X: Array, weight: Array | None = None) -> Array:
     """Smallest gap between the values of every column that repeats them, 0 for the others.
+
+    Gaps that are rounding errors, as between 0.3 and 0.1 + 0.2, do not count.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    weight : ndarray of shape (n,) or None
+        Positive numbers of copies.
 
     >>> resolution(np.array([[0.0, 0.31], [2.0, 0.77], [2.0, 0.12], [0.0, 0.93]]))
     array([2., 0.])
     """
-    gaps = np.zeros(X.shape[1])
+    rows = len(X) if weight is None else float(weight.sum())
+    smallest = np.zeros(X.shape[1])
     for column in range(X.shape[1]):
-        values = np.unique(X[:, column])
-        if 1 < len(values) <= _DISCRETE * len(X):
-            gaps[column] = np.diff(values).min()
-    return gaps
+        values = np.unique(X[:, column]).astype(np.float64)
+        gaps = np.diff(values)
+        rounding = max(_SAME * float(np.ptp(values)), _LAST_PLACES * float(np.abs(values).max()))
+        gaps = gaps[gaps > rounding]
+        if 1 < len(gaps) + 1 <= _DISCRETE * rows:
+            smallest[column] = gaps.min()
+    return smallest
 
 
 @dataclass(frozen=True)
@@ -106,9 +122,10 @@ class PartitionDensity:
         ssw = np.maximum(sst - ssb, 0.0)
         degrees = max(total - k, 1e-9)
         variance = sst / max(total - 1.0, 1e-9)
-        floor = np.where(cell > 0, (1e-3 * cell) ** 2, _FLOOR * variance)
+        floor = np.maximum(_FLOOR * variance, _FLOOR_CELL * cell**2)
         within = np.maximum(ssw / degrees, floor)
-        varying = np.flatnonzero(variance > 0)
+        # by values: the mean of equal ones may differ from them in the last place
+        varying = np.flatnonzero((np.ptp(X, axis=0) > 0) & (variance > 0))
         columns, shrink = varying[:0], np.empty(0)
         if k > 1:
             ratio = ssb[varying] / (k - 1) / within[varying]

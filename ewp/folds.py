@@ -15,7 +15,14 @@ from sklearn.model_selection import check_cv
 from ewp.engine import ArrayEngine
 from ewp.kernel import Array
 
-__all__ = ["Fold", "distinct_groups", "folds", "subsample_pairs"]
+__all__ = [
+    "Fold",
+    "distinct_groups",
+    "folds",
+    "given_folds",
+    "of_positive_weight",
+    "subsample_pairs",
+]
 
 
 class Fold(NamedTuple):
@@ -55,13 +62,13 @@ def folds(X: Array, weight: Array | None, cv: Any, rng: np.random.Generator) -> 
     ----------
     X : ndarray of shape (n, p)
     weight : ndarray of shape (n,) or None
-    cv : int or splitter
-        An integer makes that many folds of distinct rows, drawn with `rng`; a splitter of
-        scikit-learn is asked as it is.
+    cv : int or object
+        An integer makes that many folds of distinct rows, drawn with `rng`; anything else goes
+        to `given_folds`.
     rng : Generator
     """
     if not isinstance(cv, int | np.integer):
-        return [Fold(train, test) for train, test in check_cv(cv).split(X)]
+        return given_folds(X, cv)
     group, count = distinct_groups(X, weight)
     if count < cv:
         raise ValueError(f"cv={cv} exceeds the {count} distinct rows of X; ask for fewer folds")
@@ -73,6 +80,70 @@ def folds(X: Array, weight: Array | None, cv: Any, rng: np.random.Generator) -> 
         Fold(np.flatnonzero((of_row != j) & (of_row >= 0)), np.flatnonzero(of_row == j))
         for j in range(cv)
     ]
+
+
+def given_folds(X: Array, cv: Any) -> list[Fold]:
+    """Folds of the user's own: of a splitter of scikit-learn, or pairs of rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    cv : splitter or iterable
+        A splitter is asked as it is, without labels or groups; pairs are row numbers, or masks,
+        for training and for testing.
+    """
+    try:
+        if cv is None or isinstance(cv, str):
+            raise TypeError(f"cv={cv!r}")
+        pairs = [(train, test) for train, test in check_cv(cv).split(X)]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv is no number of folds and gives no splits without labels and groups: {error}; "
+            "give an integer, a splitter such as KFold(5), or the splits themselves, such as "
+            "list(cv.split(X, groups=groups))"
+        ) from error
+    if not pairs:
+        raise ValueError("cv has no splits; a generator gives its own only once")
+    return [
+        Fold(
+            *(_row_numbers(rows, len(X), i, side) for rows, side in zip(pair, _SIDES, strict=True))
+        )
+        for i, pair in enumerate(pairs)
+    ]
+
+
+_SIDES = ("training", "test")
+
+
+def _row_numbers(rows: Any, n: int, fold: int, side: str) -> np.ndarray:
+    """Check one side of a fold."""
+    array = np.asarray(rows)
+    where = f"split {fold} of cv has"
+    if array.dtype == bool and array.shape == (n,):
+        array = np.flatnonzero(array)
+    if not array.size:
+        raise ValueError(f"{where} no {side} rows; leave the split out")
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{where} {side} rows that are neither row numbers nor a mask of {n}")
+    if array.min() < 0 or array.max() >= n:
+        wrong = array.min() if array.min() < 0 else array.max()
+        raise ValueError(f"{where} {side} row {wrong}, but the rows of X are 0 to {n - 1}")
+    return array
+
+
+def of_positive_weight(given: list[Fold], weight: Array | None) -> list[Fold]:
+    """Leave rows of weight zero out of folds, and number the others among themselves."""
+    if weight is None or weight.all():
+        return given
+    number = np.where(weight > 0, np.cumsum(weight > 0) - 1, -1)
+    kept = []
+    for i, fold in enumerate(given):
+        sides = [side[side >= 0] for side in (number[fold.train], number[fold.test])]
+        for rows, side in zip(sides, _SIDES, strict=True):
+            if not len(rows):
+                raise ValueError(f"split {i} of cv has no {side} rows of positive weight")
+        kept.append(Fold(*sides))
+    return kept
 
 
 def subsample_pairs(

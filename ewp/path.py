@@ -55,7 +55,7 @@ def penalty_grid(totals: Array, n_lams: int, *, between: bool) -> Array:
     travelled = np.concatenate([[0.0], np.abs(np.diff(features)).cumsum()])
     if not between and travelled[-1] > 0.1:
         along = _FOLLOW * travelled / travelled[-1] + (1 - _FOLLOW) * along
-    wanted = np.linspace(0.0, 1.0, n_lams)
+    wanted = np.linspace(0.0, 1.0, n_lams) if n_lams > 1 else np.array([0.5])
     grid: Array = np.exp(np.interp(wanted, along, np.log(fine)))
     return grid
 
@@ -76,7 +76,8 @@ def lambda_path(
     smallest (of the largest in the between form) at the bottom. Between them the points follow
     the effective number of features at the collapsed solution,
     :math:`\exp(\text{entropy of } e^{-T_l/\lambda})`, and the logarithm of the penalty, so that
-    columns whose variances differ by many orders of magnitude all get their share.
+    columns whose variances differ by many orders of magnitude all get their share. At the bottom
+    a fit has one feature, or few that separate its clusters equally well.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def lambda_path(
     k : int
         Number of clusters; at most the number of distinct rows.
     n_lams : int, default=10
-        Length of the grid.
+        Length of the grid; a single penalty is the middle one.
     scale : {None, "standard"}, default=None
         For raw or for standardised features.
     dispersion : {"within", "between"}, default="within"

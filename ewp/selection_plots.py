@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from ewp._selection_text import family_name
-from ewp.plots import PALETTE, _despine, _new_axes
+from ewp.plots import _INK, PALETTE, _despine, _new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,8 +32,10 @@ def plot_lambda(
     """
     from matplotlib.colors import to_rgb
 
-    ax = _new_axes((6.4, 4.2))[0] if ax is None else ax
     full = table["replicates"].max()
+    if not full:
+        raise ValueError("no penalty was scored, for want of rows: there is nothing to draw")
+    ax = _new_axes((6.4, 4.2))[0] if ax is None else ax
     kinds = list(dict.fromkeys(zip(table["scaling"], table["dispersion"], strict=True)))
     for colour, (scaling, dispersion) in zip(PALETTE, kinds, strict=False):
         rows = table[(table["scaling"] == scaling) & (table["dispersion"] == dispersion)]
@@ -53,8 +54,10 @@ def plot_lambda(
         )
         rest = rows[rows["replicates"] < full]
         ax.plot(rest["lam_per_row"], rest["mean"], "o", color=colour, mfc="white", markersize=4)
+    if (table["replicates"] < full).any():
+        ax.plot([], [], "o", color=_INK, mfc="white", markersize=4, label="given up early")
     same = (table["scaling"] == chosen[0]) & (table["dispersion"] == chosen[1])
-    row = table[same & np.isclose(table["lam"], chosen[2])].iloc[0]
+    row = table[same & (table["lam"] == chosen[2])].iloc[0]
     ax.plot(
         [row["lam_per_row"]],
         [row["mean"]],
