@@ -1,0 +1,225 @@
+"""Selection: what may be asked of it, and what happens when it cannot be done or is stopped."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
+
+import ewp
+from ewp.criteria import Predictive
+from ewp.datasets import make_simulation2
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_simulation2(4, n=200, p=10, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        KFold(3, shuffle=True, random_state=0),
+        ShuffleSplit(2, random_state=0),
+        RepeatedKFold(n_splits=2, n_repeats=2, random_state=0),
+        PredefinedSplit(np.arange(200) % 4 - 1),
+    ],
+)
+def test_splitters_of_scikit_learn_are_taken(data, cv):
+    X, _, _ = data
+    chosen = ewp.select_lambda(X, 4, cv=cv, n_lams=3, scale="standard", random_state=0)
+    assert chosen.table["replicates"].max() == cv.get_n_splits(X)
+
+
+def test_processes_do_not_change_the_choice(data):
+    X, _, _ = data
+    one, two = (
+        ewp.select_lambda(X, 4, n_lams=3, scale="standard", random_state=0, n_jobs=jobs)
+        for jobs in (None, 2)
+    )
+    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+    assert one.results.objective == two.results.objective
+
+
+def test_rows_in_any_order_and_weights_for_copies_choose_the_same(data):
+    X, _, _ = data
+    options = {"n_lams": 3, "scale": "standard", "random_state": 0}
+    plain = ewp.select_lambda(X, 4, **options)
+    order = np.random.default_rng(1).permutation(len(X))
+    shuffled = ewp.select_lambda(X[order], 4, **options)
+    np.testing.assert_allclose(shuffled.table["mean"], plain.table["mean"], rtol=1e-6)
+    assert shuffled.lam == pytest.approx(plain.lam)
+    np.testing.assert_array_equal(shuffled.results.labels, plain.results.labels.to_numpy()[order])
+    count = np.random.default_rng(2).integers(0, 3, len(X))
+    weighted = ewp.select_lambda(X, 4, sample_weight=count, **options)
+    copies = ewp.select_lambda(np.repeat(X, count, axis=0), 4, **options)
+    assert weighted.lam == pytest.approx(copies.lam)
+    np.testing.assert_allclose(weighted.table["mean"], copies.table["mean"], rtol=1e-6)
+
+
+def test_interruption_keeps_what_is_finished(data, monkeypatch):
+    X, _, _ = data
+    calls = {"count": 0}
+    plain = Predictive.score
+
+    def interrupted(self, *args):
+        calls["count"] += 1
+        if calls["count"] > 8:
+            raise KeyboardInterrupt
+        return plain(self, *args)
+
+    monkeypatch.setattr(Predictive, "score", interrupted)
+    with pytest.warns(UserWarning, match="interrupted"):
+        chosen = ewp.select_lambda(X, 4, n_lams=3, scale="standard", random_state=0)
+    assert not chosen.complete
+    assert chosen.table["replicates"].tolist() == [2, 2, 2]
+    assert "interrupted" in chosen.reason
+
+
+def test_too_few_rows_are_said_to_be_too_few():
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    with pytest.warns(UserWarning, match="8 distinct rows: too few to choose a penalty for k=7"):
+        found = ewp.fit(X, 7, random_state=0)
+    assert "too few" in str(found.summary())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"criterion": "aic"}, "criterion='aic' is unknown"),
+        ({"rule": "2se"}, "rule='2se' is unknown"),
+        ({"lams": []}, "lams is empty"),
+        ({"lams": [1.0, -2.0]}, "lams=-2.0 must be"),
+        ({"cv": 1}, "cv=1 must be at least 2"),
+        ({"n_lams": 0}, "n_lams=0"),
+        ({"n_lams": 2.5}, "n_lams=2.5 must be an integer"),
+        ({"lams": "abc"}, "lams='abc' is not a number"),
+        ({"lams": [True]}, "lams=True is not a number"),
+        ({"lams": [[1.0, 2.0]]}, "lams=.* is not a number"),
+        ({"lams": [np.inf]}, "lams=inf must be finite"),
+        ({"lam": 3.0}, "lam=3.0 leaves nothing to select; .* as lams"),
+        ({"criterion": None}, "criterion=None is no criterion"),
+        ({"criterion": Predictive}, "criterion=.* is no criterion"),
+        ({"criterion": "gap", "cv": KFold(3)}, "cv=KFold.* must be an integer"),
+        ({"cv": None}, "cv=None; give an integer, a splitter"),
+        ({"cv": "5"}, "cv='5'; give an integer, a splitter"),
+        ({"cv": 5.0}, "cv=5.0 must be an integer"),
+        ({"cv": GroupKFold(3)}, "gives no splits without labels and groups"),
+        ({"cv": StratifiedKFold(3)}, "gives no splits without labels and groups"),
+        ({"cv": []}, "cv has no splits"),
+        ({"cv": [(range(100), [])]}, "split 0 of cv has no test rows"),
+        ({"cv": [(range(100), [150]), ([], [1])]}, "split 1 of cv has no training rows"),
+        ({"cv": [(range(100), [200])]}, "split 0 of cv has test row 200, .* 0 to 199"),
+        ({"cv": [([0.5, 1.5], [3])]}, "split 0 of cv has training rows that are neither"),
+        ({"cv": [([0, 1, 2, 3], [4])]}, "trains on 4 distinct rows, too few to score k=4"),
+    ],
+)
+def test_bad_selection_options_are_named(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        ewp.select_lambda(data[0], 4, **options)
+
+
+def test_given_penalties_are_used(data):
+    X, _, _ = data
+    chosen = ewp.select_lambda(X, 4, lams=[40.0, 10.0], scale="standard", random_state=0)
+    assert chosen.table["lam"].tolist() == [10.0, 40.0]
+
+
+def test_splits_themselves_are_taken(data):
+    X, _, _ = data
+    splitter = KFold(3, shuffle=True, random_state=0)
+    options = {"n_lams": 2, "scale": "standard", "random_state": 0}
+    asked = ewp.select_lambda(X, 4, cv=splitter, **options)
+    for cv in (splitter.split(X), list(splitter.split(X))):
+        given = ewp.select_lambda(X, 4, cv=cv, **options)
+        pd.testing.assert_frame_equal(given.table, asked.table, check_exact=True)
+    own = ewp.select_lambda(X, 4, criterion=Predictive(splitter), **options)
+    pd.testing.assert_frame_equal(own.table, asked.table, check_exact=True)
+
+
+def test_groups_stay_together_when_their_splits_are_given(data):
+    X, _, _ = data
+    groups = np.repeat(np.arange(6), [20, 20, 20, 20, 20, 100])
+    splits = list(GroupKFold(3).split(X, groups=groups))
+    chosen = ewp.select_lambda(X, 4, cv=splits, n_lams=2, scale="standard", random_state=0)
+    assert chosen.table["replicates"].tolist() == [3, 3]
+
+
+def test_splits_mean_the_same_rows_with_weights_of_zero(data):
+    X, _, _ = data
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    used = weight > 0
+    of_row = np.arange(len(X)) % 3
+    options = {"n_lams": 2, "scale": "standard", "random_state": 0}
+    whole = ewp.select_lambda(X, 4, cv=PredefinedSplit(of_row), sample_weight=weight, **options)
+    part = ewp.select_lambda(
+        X[used], 4, cv=PredefinedSplit(of_row[used]), sample_weight=weight[used], **options
+    )
+    np.testing.assert_allclose(whole.table["mean"], part.table["mean"], rtol=1e-9)
+
+
+def test_weights_decide_as_their_copies_do(data):
+    X, _, _ = data
+    noisy = X[:120] + np.random.default_rng(0).normal(0, 0.2, (120, 10))
+    count = np.full(120, 3)
+    options = {"n_lams": 4, "scale": "standard", "random_state": 0}
+    weighted = ewp.select_lambda(noisy, 4, sample_weight=count, **options)
+    copied = ewp.select_lambda(np.repeat(noisy, count, axis=0), 4, **options)
+    assert weighted.lam == pytest.approx(copied.lam)
+    columns = ["mean", "se", "effective_features", "stability", "replicates"]
+    np.testing.assert_allclose(weighted.table[columns], copied.table[columns], rtol=1e-5)
+
+
+def test_weights_that_sum_to_one_choose_as_equal_weights_do(data):
+    X, _, _ = data
+    options = {"n_lams": 3, "scale": "standard", "random_state": 0}
+    plain = ewp.select_lambda(X, 4, **options)
+    shares = ewp.select_lambda(X, 4, sample_weight=np.full(len(X), 1 / len(X)), **options)
+    assert shares.lam == pytest.approx(plain.lam / len(X))
+    np.testing.assert_allclose(shares.table["mean"], plain.table["mean"], rtol=1e-6)
+
+
+def test_one_split_has_no_standard_error_and_says_none(data):
+    X, _, _ = data
+    chosen = ewp.select_lambda(
+        X, 4, cv=[(range(150), range(150, 200))], n_lams=2, scale="standard", random_state=0
+    )
+    assert chosen.table["se"].isna().all()
+    assert "nan" not in chosen.reason
+
+
+def test_nothing_scored_is_nothing_to_draw():
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    with pytest.warns(UserWarning, match="too few"):
+        chosen = ewp.select_lambda(X, 7, random_state=0)
+    assert "is the middle of the grid" in chosen.reason
+    with pytest.raises(ValueError, match="nothing to draw"):
+        chosen.plot()
+
+
+def test_the_gap_needs_no_rows_to_spare():
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    chosen = ewp.select_lambda(
+        X, 7, criterion="gap", cv=2, n_lams=2, scale="standard", random_state=0
+    )
+    assert chosen.table["replicates"].tolist() == [2, 2]
+
+
+def test_progress_counts_to_its_end(data, capsys):
+    X, _, _ = data
+    options = {"n_lams": 4, "scale": None, "dispersion": "within", "random_state": 0}
+    chosen = ewp.select_lambda(X, 4, progress=True, **options)
+    counts = re.findall(r"(\d+)/(\d+) \[", capsys.readouterr().err)
+    done = int(chosen.table["replicates"].sum())
+    assert done < 40  # some were given up, which the bar has to know
+    assert counts[-1] == (str(done), str(done))
+    ewp.select_lambda(X, 4, **options)
+    assert capsys.readouterr().err == ""
