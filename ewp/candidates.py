@@ -32,6 +32,8 @@ _HOPELESS = (10.0, 4.0)
 _FEWEST_ROWS = 50
 #: Differences of the criterion that are rounding errors.
 NOTHING = 1e-9
+#: Sums of squares below this lose digits when they are divided.
+_TINIEST = 1e-290
 
 
 @dataclass(frozen=True)
@@ -122,15 +124,27 @@ def candidates(
     """
     found = []
     for family in families:
+        with one_blas_thread():
+            engine = ArrayEngine(X, weight, scale="standard" if family.standardise else None)
+        used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
+        _check_tiny(engine, used)
         grid = lams
         if grid is None:
-            with one_blas_thread():
-                engine = ArrayEngine(X, weight, scale="standard" if family.standardise else None)
-            used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
             totals = engine.squares[used] if used.any() else np.ones(1)
             grid = penalty_grid(totals, n_lams, between=family.between)
         found += [Candidate(family, float(lam)) for lam in grid]
     return found
+
+
+def _check_tiny(engine: ArrayEngine, used: np.ndarray) -> None:
+    """Check that no column varies so little that ratios of its squares lose their digits."""
+    squares = engine.squares * engine.scale**2
+    tiny = np.flatnonzero(used & (squares < _TINIEST))
+    if len(tiny):
+        raise ValueError(
+            f"column {tiny[0]} of X varies so little (sum of squares {squares[tiny[0]]:.2g}) that "
+            "its squares vanish in floating point; multiply it by a constant"
+        )
 
 
 def evaluate(

@@ -223,3 +223,10 @@ def test_progress_counts_to_its_end(data, capsys):
     assert counts[-1] == (str(done), str(done))
     ewp.select_lambda(X, 4, **options)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("lams", [None, [1.0]])
+def test_columns_whose_squares_vanish_are_named(data, lams):
+    X = data[0] * np.r_[1.0, 1e-160, np.ones(8)]
+    with pytest.raises(ValueError, match="column 1 of X varies so little .* multiply it"):
+        ewp.select_lambda(X, 4, lams=lams)
