@@ -228,5 +228,5 @@ def test_progress_counts_to_its_end(data, capsys):
 @pytest.mark.parametrize("lams", [None, [1.0]])
 def test_columns_whose_squares_vanish_are_named(data, lams):
     X = data[0] * np.r_[1.0, 1e-160, np.ones(8)]
-    with pytest.raises(ValueError, match="column 1 of X varies so little .* multiply it"):
+    with pytest.raises(ValueError, match=r"column 1 of X varies so little .* multiply it"):
         ewp.select_lambda(X, 4, lams=lams)
