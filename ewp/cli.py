@@ -103,7 +103,7 @@ def compare(
             n_jobs=jobs,
             progress=sys.stderr.isatty(),
         )
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise _fail("compare", error) from error
     typer.echo(str(found))
 

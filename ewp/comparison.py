@@ -64,10 +64,11 @@ def compare(
     methods : sequence
         Names: "kmeans", "wkmeans", "power" (from the critical exponent), "power-published" (from
         -1), "harmonic", "sparse", "sparse-annealed", "ewp" (the defaults of this package),
-        "ewp-between" and "ewp-published" (the paper's Algorithm 1, from the exponent -1, without
-        polish). Also estimators with the options `n_clusters` and `init` (scikit-learn's among
-        them), objects with a `name` and ``fit(X, k, start, rng)`` that returns labels and weights
-        or None, and functions with these arguments.
+        "ewp-between", "ewp-published" (the paper's Algorithm 1, from the exponent -1, without
+        polish) and "sparcl" (the R package itself, through `r_bridge`). Also estimators with the
+        options `n_clusters` and `init` (scikit-learn's among them), objects with a `name` and
+        ``fit(X, k, start, rng)`` that returns labels and weights or None, and functions with these
+        arguments.
     n_trials : int, default=20
         Number of starts.
     scale : {"auto", "standard", None}, default="auto"

@@ -2,7 +2,8 @@
 
 A method is anything with a `name` and ``fit(X, k, start, rng)`` that returns labels and weights
 (or None). The registry maps names to functions that tune a method for a problem, which holds the
-data but never the classes. `register` adds to it.
+data but never the classes. `register` adds to it. R's sparcl is in the package `r_bridge`, which is
+imported when that name is given and not before.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -175,14 +177,20 @@ class Problem:
 
 Maker = Callable[[Problem, str], Method]
 METHODS: dict[str, Maker] = {}
+#: Modules that register a method when they are imported.
+_ELSEWHERE = {"sparcl": "r_bridge.method"}
+_needs: dict[str, Callable[[], None]] = {}
 
 
-def register(name: str) -> Callable[[Maker], Maker]:
+def register(name: str, needs: Callable[[], None] | None = None) -> Callable[[Maker], Maker]:
     """Add a method to those that `ewp.compare` knows by name.
 
     Parameters
     ----------
     name : str
+    needs : callable, optional
+        Called when the method is asked for, before anything is computed; raises an error if the
+        method cannot run here.
 
     Returns
     -------
@@ -192,6 +200,8 @@ def register(name: str) -> Callable[[Maker], Maker]:
 
     def add(make: Maker) -> Maker:
         METHODS[name] = make
+        if needs is not None:
+            _needs[name] = needs
         return make
 
     return add
@@ -202,7 +212,7 @@ def name_methods(given: Any) -> dict[str, Any]:
     several = isinstance(given, Iterable) and not isinstance(given, str)
     methods = list(given) if several else [given]
     if not methods:
-        raise ValueError(f"methods is empty; choose from {', '.join(METHODS)}")
+        raise ValueError(f"methods is empty; choose from {_choices()}")
     named: dict[str, Any] = {}
     for one in methods:
         name = _name(one)
@@ -226,13 +236,21 @@ def tune_methods(named: dict[str, Any], problem: Problem) -> list[Method]:
     return tuned
 
 
+def _choices() -> str:
+    return ", ".join(dict.fromkeys([*METHODS, *_ELSEWHERE]))
+
+
 def _name(given: Any) -> str:
     if isinstance(given, str):
+        if given in _ELSEWHERE:
+            import_module(_ELSEWHERE[given])
         if given not in METHODS:
             raise ValueError(
-                f"method {given!r} is unknown; choose from {', '.join(METHODS)}, or give an "
+                f"method {given!r} is unknown; choose from {_choices()}, or give an "
                 "estimator or a function of X, k, start and rng"
             )
+        if given in _needs:
+            _needs[given]()
         return given
     if isinstance(given, type):
         raise TypeError(f"method {given.__name__} is a class; give an instance of it")

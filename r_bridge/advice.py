@@ -8,7 +8,14 @@ import shutil
 import sys
 import sysconfig
 
-__all__ = ["REQUIREMENTS", "build_cure", "package_cure", "r_cure", "rpy2_cure"]
+__all__ = [
+    "REQUIREMENTS",
+    "build_cure",
+    "package_cure",
+    "python_headers",
+    "r_cure",
+    "rpy2_cure",
+]
 
 #: What the extra ``ewp[r]`` asks for; newer rpy2-rinterface cannot be imported with R before 4.5.
 REQUIREMENTS = ("rpy2>=3.6.4", "rpy2-rinterface>=3.6.4,<3.6.6")
@@ -24,7 +31,7 @@ def _apt(packages: list[str]) -> str:
     return f"{_as_root('apt-get update')} && {_as_root(install)}"
 
 
-def _python_headers() -> list[str]:
+def python_headers() -> list[str]:
     """Debian's package of Python's headers, where the interpreter needs it."""
     include = sysconfig.get_path("include", vars={"installed_base": sys.base_prefix})
     if sys.base_prefix != "/usr" or os.path.exists(os.path.join(include, "Python.h")):
@@ -35,7 +42,7 @@ def _python_headers() -> list[str]:
 def r_cure() -> str:
     """How to install R, with what is needed to build rpy2 and R packages."""
     if shutil.which("apt-get"):
-        return _apt(["r-base-dev", *_python_headers()])
+        return _apt(["r-base-dev", *python_headers()])
     if shutil.which("dnf"):
         return _as_root("dnf install -y R-devel python3-devel")
     if shutil.which("brew"):
@@ -50,7 +57,7 @@ def build_cure() -> str | None:
     if not shutil.which("apt-get"):
         return None
     packages = [] if shutil.which("make") and shutil.which("cc") else ["r-base-dev"]
-    packages += _python_headers()
+    packages += python_headers()
     return _apt(packages) if packages else None
 
 

@@ -88,3 +88,6 @@ add_library <- function(path) {
     .libPaths(union(.libPaths(), path))
     NULL
 }
+
+# Called as a function of any package: the package is loaded by then.
+loaded <- function() NULL

@@ -1,12 +1,13 @@
 """R's sparcl as a method of `ewp.compare`, which runs methods from the same starts many times.
 
-Importing this module, which importing `r_bridge` does, makes the name "sparcl" known there. R is
-not needed before a comparison runs it.
+Importing this module makes the method known there; `ewp.compare` imports it when the name "sparcl"
+is given. R is not needed before that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from ewp.kernel import Array
 from ewp.methods import Problem, register
 from r_bridge import sparcl
+from r_bridge.session import require
 
 __all__ = ["SparclMethod"]
 
@@ -53,7 +55,7 @@ class SparclMethod:
         return found.labels.to_numpy(), found.weights.to_numpy()
 
 
-@register("sparcl")
+@register("sparcl", needs=partial(require, "sparcl"))
 def _sparcl(problem: Problem, name: str) -> SparclMethod:
     """R's sparcl at the bound that native sparse k-means has in the same comparison."""
     return SparclMethod(wbound=problem.bound(), name=name)

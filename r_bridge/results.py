@@ -14,6 +14,7 @@ import pandas as pd
 
 from ewp.permutation import SparseGap
 from ewp.sparse import SparseFit
+from r_bridge.agreement import selected
 
 __all__ = ["SparseGapTable", "SparseKMeansFit", "SparseKMeansPath"]
 
@@ -54,7 +55,7 @@ class SparseKMeansFit:
 
     def selected(self, tol: float = 1e-4) -> pd.Index:
         """Names of the features whose weight exceeds `tol` times the largest."""
-        return self.weights.index[self.weights > tol * self.weights.max()]
+        return selected(self.weights, tol)
 
     def to_native(self) -> SparseFit:
         """The same fit as :class:`ewp.sparse.SparseFit`, in arrays."""

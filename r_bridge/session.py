@@ -25,7 +25,7 @@ from r_bridge.errors import PackageMissingError, RBridgeError, RCallError, RWarn
 from r_bridge.interrupts import interruptible
 from r_bridge.surroundings import kept
 
-__all__ = ["Reply", "add_library", "call", "started"]
+__all__ = ["Reply", "add_library", "call", "require", "started"]
 
 
 class Reply(NamedTuple):
@@ -56,6 +56,11 @@ def started() -> bool:
 def add_library(path: str) -> None:
     """Let the running R see a library that was made after it started."""
     call("base", "add_library", {"path": path})
+
+
+def require(package: str) -> None:
+    """Start R and load a package of it, or raise the error that says what to do."""
+    call(package, "loaded", {})
 
 
 def _start() -> _Session:

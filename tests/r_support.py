@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from r_bridge.errors import RBridgeError
-from r_bridge.session import call
+from r_bridge.errors import PackageMissingError, RBridgeError
+from r_bridge.session import call, require
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,7 +31,9 @@ def require_r() -> None:
 
 def require_sparcl() -> None:
     require_r()
-    if not call("base", "requireNamespace", {"package": "sparcl", "quietly": True}).value[0]:
+    try:
+        require("sparcl")
+    except PackageMissingError:
         pytest.skip(
             'sparcl is not installed, and CRAN may be out of reach: install.packages("sparcl")'
         )

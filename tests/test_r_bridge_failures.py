@@ -129,6 +129,33 @@ def test_the_doctor_of_a_machine_without_r(tmp_path):
     assert done.stdout.strip().endswith("Then run again: ewp doctor")
 
 
+def test_a_comparison_with_sparcl_fails_before_it_computes(tmp_path):
+    """The name alone is enough: nobody imports r_bridge here."""
+    code = """
+import numpy as np, ewp, sys
+assert "r_bridge" not in sys.modules
+import ewp.comparison
+ewp.comparison.select_lambda = None
+try:
+    ewp.compare(np.arange(20.0).reshape(10, 2), 2, methods=("ewp", "sparcl"))
+except RuntimeError as error:
+    print(type(error).__name__, error)
+"""
+    done = run_python(code, PATH=str(tmp_path))
+    assert done.stdout.startswith("RNotFoundError R was not found"), done.stderr
+
+
+def test_the_command_compare_says_what_is_missing(tmp_path):
+    table = tmp_path / "data.csv"
+    table.write_text("a,b\n1,2\n3,4\n9,9\n")
+    words = ["compare", str(table), "-k2", "--methods", "sparcl"]
+    code = f"from ewp.cli import app; app({words!r})"
+    done = run_python(code, PATH=str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr.startswith("ewp compare: R was not found")
+    assert "Traceback" not in done.stderr
+
+
 def test_in_ci_a_missing_r_is_a_failure(tmp_path):
     code = "import sys; sys.path.insert(0, '.'); from tests.r_support import require_r; require_r()"
     for ci, outcome in (("true", "Failed: CI=true, but R cannot be called"), (None, "Skipped: R")):
