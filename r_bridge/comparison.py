@@ -18,6 +18,7 @@ from ewp.kernel import Array
 from ewp.model import EWP
 from ewp.sparse import sparse_path
 from r_bridge import sparcl
+from r_bridge._printed import Printed
 from r_bridge.agreement import agreement_table, matched, normalised
 from r_bridge.errors import input_errors
 from r_bridge.inputs import Data, check_seed, check_start, read
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["SparclComparison", "SparclMethod", "compare_with_sparcl"]
 
 
-@dataclass(frozen=True)
-class SparclComparison:
+@dataclass(frozen=True, repr=False)
+class SparclComparison(Printed):
     """Three methods on one data set; see :func:`compare_with_sparcl`.
 
     Attributes
@@ -57,12 +58,13 @@ class SparclComparison:
     wbound: float
     lam: float
 
-    def __str__(self) -> str:
+    def _heading(self) -> str:
         n, p = len(self.labels), len(self.weights)
         head = f"{n} rows, {p} features, {len(self.centers)} clusters; "
-        options = f"wbound {self.wbound:.4g}, lambda {self.lam:.4g}"
-        table = self.table.to_string(float_format="{:.3f}".format, na_rep="-")
-        return f"{head}{options}\n{table}"
+        return f"{head}wbound {self.wbound:.4g}, lambda {self.lam:.4g}"
+
+    def _shown(self) -> pd.DataFrame:
+        return self.table
 
     def plot(self, top: int = 15) -> Figure:
         """Draw weights and partitions beside each other; see `r_bridge.pictures`."""

@@ -16,6 +16,8 @@ from scipy.cluster.hierarchy import cut_tree
 
 from ewp.inputs import check_choice, check_integer
 from ewp.kernel import Array
+from r_bridge._printed import Printed
+from r_bridge.agreement import selected
 from r_bridge.errors import input_errors
 from r_bridge.inputs import check_bounds, read
 from r_bridge.session import call
@@ -42,8 +44,8 @@ def linkage_from_merge(merge: np.ndarray, height: Array) -> Array:
     return np.column_stack([ids, height, sizes[n:]])
 
 
-@dataclass(frozen=True)
-class SparseHierarchy:
+@dataclass(frozen=True, repr=False)
+class SparseHierarchy(Printed):
     """Sparse hierarchical clustering by sparcl.
 
     Attributes
@@ -69,6 +71,11 @@ class SparseHierarchy:
     order: pd.Index
     criterion: float
     console: str
+
+    def _heading(self) -> str:
+        used = f"{len(selected(self.weights))} of {len(self.weights)} features"
+        rows = len(self.order)
+        return f"Sparse hierarchy by sparcl, wbound {self.wbound:.4g}: {rows} rows; {used}"
 
     def cut(self, k: int) -> pd.Series:
         """Cluster of each row, from 0, when the tree is cut into k.

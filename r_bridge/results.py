@@ -14,13 +14,14 @@ import pandas as pd
 
 from ewp.permutation import SparseGap
 from ewp.sparse import SparseFit
+from r_bridge._printed import Printed, sizes
 from r_bridge.agreement import selected
 
 __all__ = ["SparseGapTable", "SparseKMeansFit", "SparseKMeansPath"]
 
 
-@dataclass(frozen=True)
-class SparseKMeansFit:
+@dataclass(frozen=True, repr=False)
+class SparseKMeansFit(Printed):
     """Sparse k-means by sparcl at one bound.
 
     Attributes
@@ -53,6 +54,10 @@ class SparseKMeansFit:
     weighted_wcss: float
     converged: bool
 
+    def _heading(self) -> str:
+        used = f"{len(self.selected())} of {len(self.weights)} features"
+        return f"Sparse k-means by sparcl, wbound {self.wbound:.4g}: {sizes(self.labels)}; {used}"
+
     def selected(self, tol: float = 1e-4) -> pd.Index:
         """Names of the features whose weight exceeds `tol` times the largest."""
         return selected(self.weights, tol)
@@ -70,8 +75,8 @@ class SparseKMeansFit:
         )
 
 
-@dataclass(frozen=True)
-class SparseKMeansPath:
+@dataclass(frozen=True, repr=False)
+class SparseKMeansPath(Printed):
     """Sparse k-means by sparcl at one bound or several, in the order given.
 
     Behaves as a sequence of :class:`SparseKMeansFit`.
@@ -88,6 +93,13 @@ class SparseKMeansPath:
     fits: tuple[SparseKMeansFit, ...]
     seed: int
     console: str
+
+    def _heading(self) -> str:
+        n, p = len(self.labels), len(self.weights)
+        return f"Sparse k-means by sparcl: {n} rows, {p} features; seed {self.seed}"
+
+    def _shown(self) -> pd.DataFrame:
+        return self.table()
 
     def __len__(self) -> int:
         return len(self.fits)
@@ -133,8 +145,8 @@ class SparseKMeansPath:
         return [fit.to_native() for fit in self.fits]
 
 
-@dataclass(frozen=True)
-class SparseGapTable:
+@dataclass(frozen=True, repr=False)
+class SparseGapTable(Printed):
     """The permutation gap by sparcl.
 
     Attributes
@@ -155,6 +167,15 @@ class SparseGapTable:
     bestw: float
     seed: int
     console: str
+
+    def _heading(self) -> str:
+        permutations = self.permuted.shape[1]
+        return (
+            f"Permutation gap by sparcl, {permutations} permutations: best wbound {self.bestw:.4g}"
+        )
+
+    def _shown(self) -> pd.DataFrame:
+        return self.table
 
     def to_native(self) -> SparseGap:
         """The same figures as :class:`ewp.permutation.SparseGap`."""

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ewp.inputs import check_choice, check_integer
+from r_bridge._printed import Printed, sizes
 from r_bridge.errors import input_errors
 from r_bridge.inputs import check_seed, check_start, read
 from r_bridge.session import call
@@ -22,8 +23,8 @@ __all__ = ["KMeans", "kmeans"]
 Algorithm = Literal["Hartigan-Wong", "Lloyd", "Forgy", "MacQueen"]
 
 
-@dataclass(frozen=True)
-class KMeans:
+@dataclass(frozen=True, repr=False)
+class KMeans(Printed):
     """K-means by R's ``stats::kmeans``.
 
     Attributes
@@ -56,6 +57,14 @@ class KMeans:
     algorithm: str
     seed: int
     console: str
+
+    def _heading(self) -> str:
+        share = self.betweenss / self.totss if self.totss > 0 else float("nan")
+        ratio = f"between_SS / total_SS = {100 * share:.1f} %"
+        return f"K-means by R, {self.algorithm}: {sizes(self.labels)}; {ratio}"
+
+    def _shown(self) -> pd.DataFrame:
+        return self.centers
 
     def tidy(self) -> pd.DataFrame:
         """One row a cluster: its mean, ``size``, ``withinss`` and number, as broom has them."""

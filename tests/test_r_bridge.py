@@ -240,6 +240,8 @@ def test_a_tree_of_r_becomes_one_of_scipy_and_can_be_cut():
     )
     assert tree.cut(2).to_dict() == {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}
     assert tree.cut(3).tolist() == [0, 0, 1, 2, 2]
+    assert repr(tree) == "Sparse hierarchy by sparcl, wbound 1.5: 5 rows; 1 of 1 features"
+    assert tree._repr_html_() == f"<p>{tree}</p>"
 
 
 def test_the_picture_shows_weights_and_every_partition():

@@ -68,6 +68,10 @@ def test_kmeans_keeps_the_names_and_adds_up(algorithm):
     assert found.totss == pytest.approx(found.tot_withinss + found.betweenss)
     assert list(found.tidy().columns) == ["cluster", *columns, "size", "withinss"]
     assert list(found.glance().columns) == ["totss", "tot.withinss", "betweenss", "iter"]
+    heading, names, *_ = str(found).splitlines()
+    assert heading.startswith(f"K-means by R, {algorithm}: 3 clusters of sizes 20, 20, 20; between")
+    assert all(column in names for column in columns)
+    assert "<td>" in found._repr_html_()
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "int"])

@@ -158,6 +158,8 @@ def test_a_path_carries_the_names_of_the_data(capfd):
         assert fit.converged == (len(fit.criterion) < 6)
     table = found.table()
     assert table["features"].tolist() == [len(fit.selected()) for fit in found]
+    assert repr(found).startswith("Sparse k-means by sparcl: 45 rows, 8 features; seed 1\n")
+    assert "wbound 1.5: 3 clusters" in repr(found[0])
     assert capfd.readouterr() == ("", "")
 
 
@@ -173,6 +175,7 @@ def test_the_gap_is_a_table_over_the_bounds():
     assert found.table.shape == (3, 4)
     assert found.permuted.shape == (3, 4)
     assert found.bestw == found.table["gap"].idxmax()
+    assert f"4 permutations: best wbound {found.bestw:.4g}\n" in str(found)
     gaps = np.log(found.table["criterion"]) - np.log(found.permuted).mean(axis=1)
     np.testing.assert_allclose(found.table["gap"], gaps, atol=1e-12)
 
