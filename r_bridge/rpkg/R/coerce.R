@@ -64,7 +64,12 @@ plain_matrix <- function(x, rows) {
   if (is.null(columns)) columns <- default_names(ncol(x))
   unnamed <- is.na(columns) | !nzchar(columns)
   columns[unnamed] <- default_names(ncol(x))[unnamed]
-  matrix(as.double(x), nrow(x), ncol(x), dimnames = list(rows, columns))
+  # In place, so that a large matrix is copied once.
+  shape <- dim(x)
+  x <- as.double(x)
+  dim(x) <- shape
+  dimnames(x) <- list(rows, columns)
+  x
 }
 
 default_names <- function(p) if (p > 0L) paste0("x", seq_len(p)) else character()

@@ -16,8 +16,9 @@
 #' @param seed A whole number, or `NULL` to go on from R's generator. Starting centres are drawn as
 #'   in k-means++.
 #' @return A list of class `"ewp_compare"`: `table` (a data frame, one row a method: number
-#'   of rows in the `smallest` cluster, `features` with any weight, `effective_features`, adjusted Rand index
-#'   `ari` and normalised mutual information `nmi` with `truth`, `seconds`), `weights` (one column a
+#'   of rows in the `smallest` cluster, `features` with more than 1e-4 of the largest weight,
+#'   `effective_features`, adjusted Rand index `ari` and normalised mutual information `nmi` with
+#'   `truth`, `seconds`), `weights` (one column a
 #'   method, summing to 1), `clusters` (one column a method), `agreement` (adjusted Rand indices
 #'   between the methods), `fits` (the methods' own objects), `centers` and `notes`. It can be printed
 #'   and plotted.
@@ -141,8 +142,8 @@ comparison_table <- function(timed, clusters, weights, truth) {
   table <- data.frame(
     method = names(timed),
     smallest = apply(clusters, 2L, function(labels) min(table(labels))),
-    # What is left of a weight after rounding is none: sparcl leaves 1e-11.
-    features = colSums(weights > 1e-8),
+    # A weight that is negligible beside the largest is none: sparcl leaves 1e-11.
+    features = apply(weights, 2L, function(w) sum(w > 1e-4 * max(w))),
     effective_features = apply(weights, 2L, effective),
     row.names = NULL
   )
@@ -191,8 +192,9 @@ plot.ewp_compare <- function(x, top = 15L, main = NULL, xlab = "weight", ...) {
   labels <- shorten(colnames(shown))
   local_par(mai = bar_margins(labels, c(4.1, if (is.null(main)) 1.1 else 4.1, 1.6)))
   colours <- PALETTE[c(EWP = 1L, `k-means` = 2L, `sparse k-means` = 3L)[rownames(shown)]]
-  graphics::barplot(shown, beside = TRUE, horiz = TRUE, names.arg = labels, las = 1, col = colours, border = NA,
-                    xlab = xlab, main = main, space = c(0, 0.6), ...)
+  graphics::barplot(shown, beside = TRUE, horiz = TRUE, names.arg = labels, las = 1,
+                    col = colours, border = NA, xlim = range(pretty(c(0, max(shown)))), xlab = xlab,
+                    main = main, space = c(0, 0.6), ...)
   graphics::legend("bottomright", legend = rev(rownames(shown)), fill = rev(colours), border = NA, bty = "n",
                    inset = 0.02)
   invisible(x)

@@ -113,15 +113,22 @@ plot_trace <- function(fit, main = NULL, xlab = "step", ylab = "objective", ...)
 
 shade_phases <- function(trace) {
   box <- graphics::par("usr")
-  runs <- rle(trace$phase)
-  ends <- trace$iteration[cumsum(runs$lengths)]
-  starts <- c(box[1L], utils::head(ends, -1L))
-  ends[length(ends)] <- box[2L]
-  graphics::rect(starts, box[3L], ends, box[4L], col = PHASES[runs$values], border = NA)
+  bands <- phase_bands(trace, box[1L], box[2L])
+  graphics::rect(bands$start, box[3L], bands$end, box[4L], col = PHASES[bands$phase], border = NA)
   # A name is written where there is room for it.
-  wide <- ends - starts > graphics::strwidth(runs$values, cex = 0.8)
-  graphics::text((starts + ends)[wide] / 2, box[4L], runs$values[wide], cex = 0.8, col = INK,
-                 pos = 1, offset = 0.3, xpd = NA)
+  named <- bands[bands$end - bands$start > graphics::strwidth(bands$phase, cex = 0.8), ]
+  graphics::text((named$start + named$end) / 2, rep(box[4L], nrow(named)), named$phase, cex = 0.8,
+                 col = INK, pos = 1, offset = 0.3, xpd = NA)
+}
+
+# Where the phases lie between the left and the right end of a picture. The phase of a row is that of
+# the step which starts there; none starts from the last row.
+phase_bands <- function(trace, left, right) {
+  runs <- rle(utils::head(trace$phase, -1L))
+  edges <- trace$iteration[cumsum(c(1L, runs$lengths))]
+  inner <- edges[-c(1L, length(edges))]
+  count <- seq_along(runs$values)
+  data.frame(phase = runs$values, start = c(left, inner)[count], end = c(inner, right)[count])
 }
 
 plot_clusters <- function(fit, data, features = NULL, main = NULL, xlab = NULL, ylab = NULL,

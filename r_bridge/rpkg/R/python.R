@@ -20,7 +20,7 @@ NUMPY2_RETICULATE <- "1.38"
 
 CURE <- paste(
   "Set RETICULATE_PYTHON to a Python that has the package ewp before Python is started,",
-  "or run ewp_install(); ewp_doctor() shows what was found."
+  "or run ewp_install(\"path/to/the/repository\"); ewp_doctor() shows what was found."
 )
 
 # Declare the Python package to reticulate where that is known (1.41 and later), with the source

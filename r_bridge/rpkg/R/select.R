@@ -181,7 +181,8 @@ plot.ewp_select_lambda <- function(x, main = NULL, xlab = expression("penalty a 
   error <- ifelse(full & is.finite(table$se), table$se, 0)
   graphics::plot(range(at), range(table$mean - error, table$mean + error), log = "x", type = "n",
                  xaxt = "n", main = main, xlab = xlab, ylab = ylab, bty = "n", las = 1, ...)
-  ticks <- graphics::axTicks(1)
+  ticks <- 10^seq(ceiling(log10(min(at))), floor(log10(max(at))))
+  if (max(at) < 100 * min(at)) ticks <- graphics::axTicks(1)
   graphics::axis(1, at = ticks, labels = formatC(ticks, digits = 3, format = "fg"))
   for (name in families) {
     graphics::lines(at[family == name], table$mean[family == name],

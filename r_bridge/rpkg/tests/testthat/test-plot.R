@@ -22,6 +22,15 @@ test_that("pictures work for one column, for many, and for many clusters", {
   expect_true(TRUE)
 })
 
+test_that("a phase reaches from the step that begins it to the one that begins the next", {
+  trace <- data.frame(iteration = 0:4, phase = c("anneal", "finish", "finish", "polish", "polish"))
+  bands <- phase_bands(trace, -0.2, 4.2)
+  expect_identical(bands$phase, c("anneal", "finish", "polish"))
+  expect_equal(bands$start, c(-0.2, 1, 3))
+  expect_equal(bands$end, c(1, 3, 4.2))
+  expect_identical(nrow(phase_bands(trace[1, ], 0, 1)), 0L)
+})
+
 test_that("what cannot be drawn is said", {
   fit <- iris_fit()
   drawing({
