@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ewp._selection_text import summarise_selection
-from ewp.inputs import check_integer
+from ewp.checks import check_integer
 
 if TYPE_CHECKING:
     from ewp._summary import EWPSummary

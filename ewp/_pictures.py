@@ -66,7 +66,8 @@ class Pictures:
         -------
         matplotlib.axes.Axes
         """
-        from ewp.plots import plot_clusters, subsample
+        from ewp.drawing import subsample
+        from ewp.plots import plot_clusters
 
         results = cast("EWPResults", self)
         rows, fitted = results._rows(X)

@@ -64,7 +64,7 @@ class Tables:
         pandas.DataFrame
             A copy of the data, row names kept, with the columns ``.cluster`` and ``.distance``.
         """
-        from ewp.engine import assign
+        from ewp.assigning import assign
 
         results = cast("EWPResults", self)
         rows, fitted = results._rows(X)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ewp.bootstrap_results import BootstrapResults
-from ewp.inputs import check_integer, check_number, generator
+from ewp.checks import check_integer, check_number
+from ewp.inputs import generator
 from ewp.refitting import refit, source_of
 from ewp.resampling import Resampler, run
 

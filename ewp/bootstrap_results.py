@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ewp._printed import Printed
-from ewp.inputs import check_choice, check_integer, check_number
+from ewp.checks import check_choice, check_integer, check_number
 from ewp.intervals import bca_interval, logistic, logit, percentile_interval
 from ewp.kernel import Array
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from ewp._selection_text import counted
 from ewp.candidates import Candidate, Family, candidates, evaluate
+from ewp.checks import check_choice, check_integer, check_number
 from ewp.criteria import CRITERIA, Criterion, Predictive, Stability
 from ewp.deciding import RULES, Decision, Rule, decide
 from ewp.fitting import Recipe
 from ewp.folds import distinct_groups
-from ewp.inputs import check_choice, check_integer, check_number
 from ewp.kernel import Array
 
 __all__ = ["Choice", "SelectionOptions", "choose", "families"]

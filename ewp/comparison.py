@@ -13,17 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ewp.blas import one_blas_thread
+from ewp.checks import check_choice, check_integer, check_number
 from ewp.comparison_results import Comparison
 from ewp.engine import ArrayEngine
-from ewp.inputs import (
-    check_choice,
-    check_data,
-    check_distinct,
-    check_integer,
-    check_number,
-    generator,
-    names,
-)
+from ewp.inputs import check_data, check_distinct, generator, names
 from ewp.kernel import Array
 from ewp.measures import MEASURES
 from ewp.methods import Problem, name_methods, tune_methods

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from ewp.drawing import PALETTE, despine, one_line_label, subsample
 from ewp.kernel import Array
-from ewp.plots import PALETTE, _despine, _label, subsample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_partitions", "plot_weight_boxes"]
 
 _MOST_POINTS = 2000
-_INK = "#333333"
-_DASHED: dict[str, Any] = {"color": _INK, "linewidth": 0.9, "linestyle": (0, (4, 3))}
+INK = "#333333"
+_DASHED: dict[str, Any] = {"color": INK, "linewidth": 0.9, "linestyle": (0, (4, 3))}
 
 
 def plot_weight_boxes(boxes: dict[str, pd.DataFrame], *, top: int = 20) -> list[Axes]:
@@ -52,7 +52,7 @@ def plot_weight_boxes(boxes: dict[str, pd.DataFrame], *, top: int = 20) -> list[
     columns = next(iter(boxes.values())).columns
     mean = np.mean([frame.to_numpy().mean(axis=0) for frame in boxes.values()], axis=0)
     drawn = np.sort(np.argsort(-mean, kind="stable")[:top])
-    texts = [_label(columns[i]) for i in drawn]
+    texts = [one_line_label(columns[i]) for i in drawn]
     # long names are read from top to bottom, beside boxes that lie
     lying = sum(len(text) for text in texts) > 60
     if lying:
@@ -67,8 +67,8 @@ def plot_weight_boxes(boxes: dict[str, pd.DataFrame], *, top: int = 20) -> list[
         across.set_tick_params(length=0)
         along.set_label_text("weight")
         ax.locator_params(axis="x" if lying else "y", nbins=5)
-        ax.set_title(_label(title))
-        _despine(ax)
+        ax.set_title(one_line_label(title))
+        despine(ax)
         ax.tick_params(labelbottom=True)
         if not lying and ax not in axes[::2]:
             ax.set_ylabel("")
@@ -81,13 +81,13 @@ def plot_weight_boxes(boxes: dict[str, pd.DataFrame], *, top: int = 20) -> list[
         f"{len(drawn)} of {len(columns)} features, the heaviest; " if len(drawn) < len(mean) else ""
     )
     note = f"{some}dashed: equal weights, 1/{len(columns)}"
-    axes[0].figure.supxlabel(note, fontsize="small", color=_INK)
+    axes[0].figure.supxlabel(note, fontsize="small", color=INK)
     return axes
 
 
 def _draw_boxes(ax: Axes, values: Array, lying: bool) -> None:
     """Boxplots of the columns, upright or lying."""
-    lines = {"color": _INK, "linewidth": 0.9}
+    lines = {"color": INK, "linewidth": 0.9}
     # the option's name changed with matplotlib 3.10
     modern = "orientation" in inspect.signature(ax.boxplot).parameters
     turned: Any = {"orientation": "horizontal"} if modern else {"vert": False}
@@ -143,7 +143,7 @@ def plot_partitions(X: Array, panels: dict[str, np.ndarray], *, note: str = "") 
     for ax, (title, labels) in zip(axes, panels.items(), strict=True):
         colours = _matched(labels[rows], first)
         ax.scatter(points[:, 0], points[:, 1], s=size, c=colours, alpha=0.75, linewidths=0)
-        ax.set_title(_label(title), fontsize="medium")
+        ax.set_title(one_line_label(title), fontsize="medium")
         ax.set_xticks([])
         ax.set_yticks([])
         for spine in ax.spines.values():

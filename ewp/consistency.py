@@ -19,9 +19,10 @@ from scipy.special import entr
 from sklearn.metrics import adjusted_rand_score
 
 from ewp._printed import Printed
+from ewp.checks import check_integer, check_number
 from ewp.consistency_design import choose_reference, choose_sizes
 from ewp.folds import distinct_groups
-from ewp.inputs import check_integer, check_number, generator
+from ewp.inputs import generator
 from ewp.kernel import Array
 from ewp.matching import centroid_order
 from ewp.rates import along_s, effective_size, rate

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.inputs import aligned, check_integer, check_prior
+from ewp.checks import check_integer
+from ewp.inputs import aligned, check_prior
 from ewp.kernel import Array
 from ewp.refitting import Source
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ewp.diagnostic_plots import GRID
-from ewp.plots import _INK, PALETTE, _despine, _new_axes
+from ewp.drawing import INK, PALETTE, despine, new_axes
 from ewp.rates import typical_errors
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def plot_consistency(found: ConsistencyResults, *, ax: Axes | None = None) -> Ax
     ax : Axes, optional
         Where to draw the errors alone.
     """
-    panels = _new_axes((6.4, 5.4), (3, 1.1)) if ax is None else [ax]
+    panels = new_axes((6.4, 5.4), (3, 1.1)) if ax is None else [ax]
     top = panels[0]
     rows, scale = found.replicates, found.effective_n
     n = scale.to_numpy()
@@ -55,7 +55,7 @@ def plot_consistency(found: ConsistencyResults, *, ax: Axes | None = None) -> Ax
         top.plot(n * shift, np.exp(logs), marker, color=colour, markersize=6, zorder=3)
         guide = np.exp(logs.mean() - 0.5 * (np.log(n) - np.log(n).mean()))
         label = "slope $-1/2$" if i else None
-        top.plot(n, guide, color=_INK, linewidth=1, linestyle=(0, (4, 3)), label=label)
+        top.plot(n, guide, color=INK, linewidth=1, linestyle=(0, (4, 3)), label=label)
     top.set(xscale="log", yscale="log", ylabel=f"distance from the {found.reference}")
     top.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     for below in panels[1:]:
@@ -71,7 +71,7 @@ def plot_consistency(found: ConsistencyResults, *, ax: Axes | None = None) -> Ax
     corrected = "" if found.reference == "population" else ", placed at 1/(1/n − 1/N)"
     last.set_xlabel(f"rows n{corrected}")
     for panel in panels:
-        _despine(panel)
+        despine(panel)
         panel.grid(**GRID)
     return top
 
@@ -87,14 +87,14 @@ def plot_along_s(path: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     from matplotlib.ticker import LogLocator, NullLocator
 
-    ax = _new_axes((6.4, 4.2))[0] if ax is None else ax
+    ax = new_axes((6.4, 4.2))[0] if ax is None else ax
     soft = path[np.isfinite(path["s"])]
     if soft.empty:
         raise ValueError("the fit started at the limit: there is no annealing to draw")
     s = -soft["s"].to_numpy()
     scale = max(float(np.abs(path["gap"]).max()), np.finfo(float).tiny)
     lines = {
-        "gap_bound": ("bound on $f_s - f_{-\\infty}$ (relative)", _INK, (0, (4, 3)), scale),
+        "gap_bound": ("bound on $f_s - f_{-\\infty}$ (relative)", INK, (0, (4, 3)), scale),
         "gap": ("$f_s - f_{-\\infty}$ (relative to its largest)", PALETTE[0], "-", scale),
         "weights": ("weights, $\\ell_1$ still to go", PALETTE[3], "-", 1.0),
         "centroids": ("centroids, sd still to go", PALETTE[2], "-", 1.0),
@@ -114,5 +114,5 @@ def plot_along_s(path: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axis.set_minor_locator(NullLocator())
     ax.legend(fontsize="small", frameon=False)
     ax.grid(**GRID)
-    _despine(ax)
+    despine(ax)
     return ax

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import entr
 
+from ewp.assigning import assign
 from ewp.blas import one_blas_thread
 from ewp.density import PartitionDensity, resolution
-from ewp.engine import assign
 from ewp.fitting import Fit, Recipe, fit_array
 from ewp.folds import Fold, folds, given_folds, of_positive_weight, subsample_pairs
 from ewp.kernel import Array

@@ -104,7 +104,7 @@ def lazy_labels(X: Any, *metric: Array) -> Any:
     ----------
     X : dask array or DataFrame
     *metric : ndarray
-        Centroids in data units, weights, center, scale, as in `ewp.engine.assign`.
+        Centroids in data units, weights, center, scale, as in `ewp.assigning.assign`.
     """
     array = _as_array(X)
     return array.map_blocks(

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ewp.inputs import check_integer, generator
+from ewp.checks import check_integer
+from ewp.inputs import generator
 from ewp.realdata import DATASETS, Dataset, load_dataset
 
 __all__ = [

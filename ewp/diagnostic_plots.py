@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ewp.inputs import check_integer
-from ewp.plots import _INK, PALETTE, _despine, _label, _new_axes
+from ewp.checks import check_integer
+from ewp.drawing import INK, PALETTE, despine, new_axes, one_line_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,11 +66,11 @@ def _from_zero(ax: Axes, ends: np.ndarray) -> None:
 
 def _name_rows(ax: Axes, names: pd.Index) -> None:
     """Name one row a feature, the first on top."""
-    ax.set_yticks(np.arange(len(names)), [_label(name) for name in names])
+    ax.set_yticks(np.arange(len(names)), [one_line_label(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", **GRID)
-    _despine(ax)
+    despine(ax)
 
 
 def plot_bootstrap(
@@ -94,10 +94,10 @@ def plot_bootstrap(
     panels = _side_by_side((7.2, _height(len(shown), 1.3)), (3, 1)) if ax is None else [ax]
     main = panels[0]
     main.hlines(rows, shown["lower"], shown["upper"], color=PALETTE[0], linewidth=2.2, zorder=2)
-    main.plot(shown["weight"], rows, "o", color=_INK, markersize=4.5, zorder=3)
-    main.axvline(1 / len(table), color=_INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    main.plot(shown["weight"], rows, "o", color=INK, markersize=4.5, zorder=3)
+    main.axvline(1 / len(table), color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     frame, equal = main.get_xaxis_transform(), f" uniform, 1/{len(table)}"
-    main.text(1 / len(table), 1.01, equal, transform=frame, fontsize="small", color=_INK)
+    main.text(1 / len(table), 1.01, equal, transform=frame, fontsize="small", color=INK)
     _name_rows(main, shown.index)
     _from_zero(main, shown[["lower", "upper"]].to_numpy())
     rest = len(table) - len(shown)
@@ -110,7 +110,7 @@ def plot_bootstrap(
         side.set_xlabel("selected, %")
         side.tick_params(axis="y", length=0)
         side.grid(axis="x", **GRID)
-        _despine(side)
+        despine(side)
     return main
 
 
@@ -129,7 +129,7 @@ def plot_stability(
     from matplotlib.ticker import MaxNLocator
 
     k = jaccard.shape[1]
-    ax = _new_axes((float(np.clip(2.4 + 0.34 * k, 4.2, 12)), 3.8))[0] if ax is None else ax
+    ax = new_axes((float(np.clip(2.4 + 0.34 * k, 4.2, 12)), 3.8))[0] if ax is None else ax
     places = np.arange(k)
     low, high = np.quantile(jaccard, [0.1, 0.9], axis=0)
     width = max(1.2, min(7.0, 90 / k))
@@ -141,14 +141,14 @@ def plot_stability(
         places, jaccard.mean(axis=0), "o", color=PALETTE[0], markersize=size, label="mean", zorder=3
     )
     for value, words in zip(thresholds, ("dissolved", "recovered"), strict=True):
-        ax.axhline(value, color=_INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        ax.axhline(value, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         frame = ax.get_yaxis_transform()
         ax.text(1.01, value, f"{words}\n{value:g}", transform=frame, va="center", fontsize="small")
     ax.set(ylim=(0, 1.03), xlabel="cluster", ylabel="Jaccard similarity")
     ax.set_xlim(-0.6, k - 0.4)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=20))
     ax.legend(frameon=False, fontsize="small", loc="lower left")
-    _despine(ax)
+    despine(ax)
     return ax
 
 
@@ -177,7 +177,7 @@ def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 20, ax: Axes | No
     for left in panels[:-1]:
         ends = shown[["earned", "permuted"]]
         left.hlines(rows, ends.min(axis=1), ends.max(axis=1), color="#BBBBBB", lw=2, zorder=2)
-        left.plot(shown["permuted"], rows, "|", color=_INK, ms=9, mew=1.8, label="permuted")
+        left.plot(shown["permuted"], rows, "|", color=INK, ms=9, mew=1.8, label="permuted")
         left.plot(shown["earned"], rows, "o", color=PALETTE[0], ms=5.5, label="earned", zorder=3)
         _from_zero(left, ends.to_numpy())
         left.set_xlabel("weight given by the clusters\nof the other features")
@@ -191,7 +191,7 @@ def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 20, ax: Axes | No
     ):
         drawn = shown["p_value"].to_numpy()[chosen]
         last.plot(drawn, rows[chosen], "o", color=colour, ms=5.5, label=words, zorder=3)
-    last.axvline(1 / (n_perm + 1), color=_INK, linewidth=1, linestyle=":", zorder=1)
+    last.axvline(1 / (n_perm + 1), color=INK, linewidth=1, linestyle=":", zorder=1)
     last.set_xscale("log")
     last.set_xlim(2.0, 0.5 / (n_perm + 1))
     last.xaxis.set_major_formatter("{x:g}")
@@ -202,7 +202,7 @@ def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 20, ax: Axes | No
     for panel in panels[1:]:
         panel.tick_params(axis="y", length=0)
         panel.grid(axis="x", **GRID)
-        _despine(panel)
+        despine(panel)
     _name_above(last)
     return last
 
@@ -237,7 +237,7 @@ def plot_agreement(
     """
     heaviest = table[["this", "other"]].to_numpy(dtype=float).max(axis=1)
     shown = _heaviest(table, heaviest, top)
-    ax = _new_axes((6.4, _height(len(shown), 1.5)))[0] if ax is None else ax
+    ax = new_axes((6.4, _height(len(shown), 1.5)))[0] if ax is None else ax
     rows = np.arange(len(shown))
     ends = shown[["this", "other"]]
     ax.hlines(rows, ends.min(axis=1), ends.max(axis=1), color="#BBBBBB", linewidth=2, zorder=2)

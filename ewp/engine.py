@@ -19,12 +19,11 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ewp.backend import Engine, Partition
-from ewp.blas import one_blas_thread
 from ewp.kernel import Array, Metric, Statistics, Workspace, block_distances, block_statistics
 from ewp.ordering import order_rows
 from ewp.sketch import sample_size, sketch_blocks
 
-__all__ = ["ArrayEngine", "assign", "distances", "varying_columns"]
+__all__ = ["ArrayEngine", "varying_columns"]
 
 #: A block and its buffers should stay in a core's cache.
 _BLOCK_BYTES = 2**20
@@ -324,38 +323,3 @@ def _rebuild(
     X: Array, sample_weight: Array | None, center: Array, scale: Array, n_jobs: int
 ) -> ArrayEngine:
     return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs)
-
-
-def assign(
-    X: Array, theta: Array, weights: Array, center: Array, scale: Array
-) -> tuple[np.ndarray, Array]:
-    """Nearest centroid of every row of new data.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-    theta : ndarray of shape (k, p)
-        Centroids in data units.
-    weights, center, scale : ndarray of shape (p,)
-        The metric is ``sum_l weights_l ((x_l - theta_l) / scale_l)**2``; `center` only keeps
-        the arithmetic accurate.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-    distance : ndarray of shape (n,)
-        Squared weighted distance to the nearest centroid.
-    """
-    with one_blas_thread():
-        engine = ArrayEngine(X, center=center, scale=scale)
-        return engine.assign(engine.inside(theta), weights)
-
-
-def distances(X: Array, theta: Array, weights: Array, center: Array, scale: Array) -> Array:
-    """Squared weighted distances of new data to all centroids, an (n, k) array.
-
-    Parameters are those of `assign`.
-    """
-    with one_blas_thread():
-        engine = ArrayEngine(X, center=center, scale=scale)
-        return engine.distances(engine.inside(theta), weights)

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ewp.checks import check_number
 from ewp.engine import ArrayEngine
-from ewp.inputs import check_data, check_number, check_prior, check_sample_weight
+from ewp.inputs import check_data, check_prior, check_sample_weight
 from ewp.kernel import Array
 from ewp.rules import RelativeEntropy
 

@@ -26,8 +26,9 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from ewp._printed import Printed
+from ewp.checks import check_choice, check_integer, check_number
 from ewp.fitting import Recipe, fit_array
-from ewp.inputs import check_choice, check_distinct, check_integer, check_number, generator
+from ewp.inputs import check_distinct, generator
 from ewp.kernel import Array
 from ewp.refitting import Source, source_of
 from ewp.resampling import run

@@ -7,8 +7,6 @@ is checked again.
 
 from __future__ import annotations
 
-import math
-import numbers
 from typing import Any
 
 import numpy as np
@@ -16,19 +14,15 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
+from ewp.checks import listing
 from ewp.kernel import Array
 from ewp.rows import FileRows
 
 __all__ = [
     "aligned",
-    "check_choice",
     "check_data",
     "check_distinct",
-    "check_flag",
-    "check_integer",
-    "check_jobs",
     "check_new_data",
-    "check_number",
     "check_prior",
     "check_sample_weight",
     "check_spread",
@@ -82,24 +76,19 @@ def names(X: Any, array: Array) -> tuple[pd.Index, pd.Index]:
 def _check_numeric_columns(X: pd.DataFrame) -> None:
     if not X.columns.is_unique:
         repeated = list(X.columns[X.columns.duplicated()].unique())
-        raise ValueError(f"column names of X are not unique: {_listing(repeated)}; rename them")
+        raise ValueError(f"column names of X are not unique: {listing(repeated)}; rename them")
     wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     # object columns may still hold numbers
     wrong = [name for name in wrong if X[name].dtype != object or _is_text(X[name])]
     if wrong:
         raise ValueError(
-            f"{len(wrong)} column(s) of X are not numeric: {_listing(wrong)}; "
+            f"{len(wrong)} column(s) of X are not numeric: {listing(wrong)}; "
             "drop them or code them as numbers"
         )
 
 
 def _is_text(column: Any) -> bool:
     return any(isinstance(value, str) for value in np.asarray(column).ravel())
-
-
-def _listing(items: list[Any], most: int = 10) -> str:
-    shown = ", ".join(repr(item) for item in items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
 
 
 def _check_finite(X: Array, columns: pd.Index) -> None:
@@ -218,7 +207,7 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
         if missing or extra:
             raise ValueError(
                 "the columns of X are not those of the fit: "
-                f"missing {_listing(missing) or 'none'}, unknown {_listing(extra) or 'none'}"
+                f"missing {listing(missing) or 'none'}, unknown {listing(extra) or 'none'}"
             )
         raise ValueError(
             "the columns of X are those of the fit in another order; "
@@ -277,8 +266,8 @@ def aligned(name: str, value: Any, columns: pd.Index | None) -> Any:
         return value
     if len(labels) != len(columns) or set(labels) != set(columns):
         raise ValueError(
-            f"{name} is labelled {_listing(list(labels))}, but the columns of X are "
-            f"{_listing(list(columns))}; use the same names, or pass {name}.to_numpy()"
+            f"{name} is labelled {listing(list(labels))}, but the columns of X are "
+            f"{listing(list(columns))}; use the same names, or pass {name}.to_numpy()"
         )
     return value[columns]
 
@@ -297,64 +286,6 @@ def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
         )
     array = array / array.max()
     return array * (p / array.sum())
-
-
-def check_number(
-    name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, cure: str = ""
-) -> float:
-    """Check a real option strictly between two bounds.
-
-    >>> check_number("eta", 1.05, above=1)
-    1.05
-    """
-    hint = f"; {cure}" if cure else ""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-        raise ValueError(f"{name}={value!r} is not a number{hint}")
-    number = float(value)
-    if not above < number < below:
-        if math.isinf(above):
-            wanted = f"below {below:g}"
-        elif math.isinf(below):
-            wanted = f"finite and above {above:g}"
-        else:
-            wanted = f"between {above:g} and {below:g}"
-        raise ValueError(f"{name}={value!r} must be {wanted}{hint}")
-    return number
-
-
-def check_integer(name: str, value: Any, *, least: int) -> int:
-    """Check an integer option with a lower bound."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
-    if value < least:
-        raise ValueError(f"{name}={value} must be at least {least}")
-    return int(value)
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """Check an option that is on or off."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} must be True or False")
-    return bool(value)
-
-
-def check_jobs(n_jobs: Any) -> int | None:
-    """Check a number of jobs as joblib understands it."""
-    if n_jobs is None:
-        return None
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be None, a positive number, or -1 for all processors"
-        )
-    return int(n_jobs)
-
-
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """Check an option that takes one of a few values."""
-    text = isinstance(value, str)
-    if not any(value is choice or (text and value == choice) for choice in choices):
-        raise ValueError(f"{name}={value!r} is unknown; give one of {_listing(list(choices))}")
-    return value
 
 
 def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None:

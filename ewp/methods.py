@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from sklearn.base import clone
 
-from ewp.inputs import check_choice
+from ewp.checks import check_choice
 from ewp.kernel import Array
 from ewp.model import EWP
 from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans

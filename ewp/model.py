@@ -22,12 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ewp._progress import tqdm
 from ewp.assemble import assemble
+from ewp.assigning import assign, distances
 from ewp.blas import one_blas_thread
+from ewp.checks import check_jobs
 from ewp.choice import Choice, SelectionOptions, choose
 from ewp.dask_engine import is_dask, lazy_labels
-from ewp.engine import assign, distances
 from ewp.fitting import fit_engine
-from ewp.inputs import check_data, check_jobs, check_sample_weight, generator, remember_features
+from ewp.inputs import check_data, check_sample_weight, generator, remember_features
 from ewp.kernel import Array
 from ewp.options import check_options
 from ewp.results import EWPResults

@@ -8,17 +8,10 @@ from typing import Any
 import pandas as pd
 
 from ewp.candidates import Family
+from ewp.checks import check_choice, check_flag, check_integer, check_jobs, check_number
 from ewp.choice import families
 from ewp.fitting import Recipe
-from ewp.inputs import (
-    aligned,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_jobs,
-    check_number,
-    check_prior,
-)
+from ewp.inputs import aligned, check_prior
 from ewp.polish import FULL, NONE
 from ewp.starts import check_init
 

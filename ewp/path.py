@@ -13,14 +13,9 @@ import numpy as np
 from scipy.special import entr, softmax
 
 from ewp.blas import one_blas_thread
+from ewp.checks import check_choice, check_integer
 from ewp.engine import ArrayEngine
-from ewp.inputs import (
-    check_choice,
-    check_data,
-    check_distinct,
-    check_integer,
-    check_sample_weight,
-)
+from ewp.inputs import check_data, check_distinct, check_sample_weight
 from ewp.kernel import Array
 
 __all__ = ["lambda_path", "penalty_grid"]

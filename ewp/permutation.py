@@ -15,14 +15,8 @@ from joblib import Parallel, delayed
 
 from ewp._progress import tqdm
 from ewp.assignment import Ints
-from ewp.inputs import (
-    check_choice,
-    check_data,
-    check_distinct,
-    check_integer,
-    check_number,
-    generator,
-)
+from ewp.checks import check_choice, check_integer, check_number
+from ewp.inputs import check_data, check_distinct, generator
 from ewp.kernel import Array
 from ewp.soft_threshold import Search
 from ewp.sparse import KMeansStep, SparseFit, partition, random_partition, sparse_path

@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ewp.drawing import INK, PALETTE, despine, new_axes, one_line_label, subsample
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_clusters", "plot_trace", "plot_weights", "subsample"]
+__all__ = ["plot_clusters", "plot_trace", "plot_weights"]
 
-#: Seven colours that people with any colour vision tell apart (after Okabe and Ito).
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#4D4D4D")
 _PHASES = {"anneal": "#FFFFFF", "finish": "#E8EEF4", "polish": "#F6EBDD"}
-_INK = "#333333"
-_MAX_POINTS = 5000
-_MAX_NAME = 36
 _MAX_LEGEND = 10
 
 
@@ -65,22 +62,22 @@ def plot_weights(
         raise ValueError(f"top={top} features cannot be drawn: give a number of at least 1")
     order = np.argsort(-w, kind="stable")[:top]
     shown = len(order)
-    ax = _new_axes((6.4, 1.3 + 0.24 * max(shown, 4)))[0] if ax is None else ax
+    ax = new_axes((6.4, 1.3 + 0.24 * max(shown, 4)))[0] if ax is None else ax
     rows = np.arange(shown)
     ax.barh(rows, w[order], height=0.62, color=PALETTE[0], zorder=2)
     if intervals is not None:
         lower, upper = (np.asarray(end, dtype=float)[order] for end in intervals)
         ends = np.stack([lower, upper], axis=1)
-        ax.hlines(rows, *ends.T, color=_INK, linewidth=1.4, zorder=3, label="interval")
+        ax.hlines(rows, *ends.T, color=INK, linewidth=1.4, zorder=3, label="interval")
         ends_at = np.repeat(rows[:, None], 2, axis=1)
-        ax.scatter(ends, ends_at, s=24, c=_INK, marker="|", zorder=3)
-    ax.axvline(1 / len(w), color=_INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
+        ax.scatter(ends, ends_at, s=24, c=INK, marker="|", zorder=3)
+    ax.axvline(1 / len(w), color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=4)
     side = "left" if 1 / len(w) < 0.6 * w[order[0]] else "right"
     frame = ax.get_xaxis_transform()
     uniform = f" uniform, 1/{len(w)} "
-    ax.text(1 / len(w), 1.01, uniform, transform=frame, ha=side, fontsize="small", color=_INK)
+    ax.text(1 / len(w), 1.01, uniform, transform=frame, ha=side, fontsize="small", color=INK)
     labels = np.arange(len(w)) if names is None else names
-    ax.set_yticks(rows, [_label(labels[i]) for i in order])
+    ax.set_yticks(rows, [one_line_label(labels[i]) for i in order])
     ax.set_ylim(shown - 0.4, -0.6)
     ax.set_xlim(left=0)
     ax.locator_params(axis="x", nbins=6)
@@ -89,7 +86,7 @@ def plot_weights(
     rest = max(1 - w[order].sum() / w.sum(), 0.0)
     note = f"\nthe other {len(w) - shown} features hold {100 * rest:.3g} % of the weight"
     ax.set_xlabel("weight" + (note if len(w) > shown else ""))
-    _despine(ax)
+    despine(ax)
     return ax
 
 
@@ -132,11 +129,11 @@ def plot_trace(
 
     m, s, f_s, f_inf = (np.asarray(x, dtype=float) for x in (iteration, s, f_s, f_inf))
     annealed = np.isfinite(s)
-    panels = [ax] if ax is not None else _new_axes((6.4, 4.6), (3, 1.1) if annealed.any() else (1,))
+    panels = [ax] if ax is not None else new_axes((6.4, 4.6), (3, 1.1) if annealed.any() else (1,))
     top = panels[0]
     for panel in panels:
         _shade_phases(panel, m, np.asarray(phase), named=panel is top)
-        _despine(panel)
+        despine(panel)
     top.plot(m, f_s, color=PALETTE[0], lw=1.8, label="$f_s$, annealed")
     top.plot(m, f_inf, color=PALETTE[3], lw=1.5, ls="--", label=r"$f_{-\infty}$, limit")
     top.set_ylabel("objective")
@@ -147,12 +144,12 @@ def plot_trace(
     if reached.size:
         name = f"$s_c = {critical:.3g}$ reached"
         for panel in panels:
-            panel.axvline(m[reached[0]], color=_INK, lw=1, ls=":", label=name)
+            panel.axvline(m[reached[0]], color=INK, lw=1, ls=":", label=name)
     top.legend(fontsize="small", edgecolor="none", framealpha=0.9)
     for panel in panels[1:]:
         panel.plot(m[annealed], -s[annealed], color=PALETTE[2], lw=1.8)
         if np.isfinite(critical) and critical < 0:
-            panel.hlines(-critical, m[0], m[annealed].max(), _INK, ":", lw=1)
+            panel.hlines(-critical, m[0], m[annealed].max(), INK, ":", lw=1)
         panel.set_yscale("log")
         few = s[annealed].min() > 50 * s[annealed].max()  # less than two decades
         panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
@@ -220,17 +217,17 @@ def plot_clusters(
         )
     else:
         points, centres = x[:, chosen], theta[:, chosen]
-        axis_names = [_label(i if names is None else names[i]) for i in chosen]
+        axis_names = [one_line_label(i if names is None else names[i]) for i in chosen]
     if points.shape[1] == 1:
         jitter = np.random.default_rng(0).uniform(-1, 1, len(points))
         points = np.column_stack([points, jitter])
         centres = np.column_stack([centres, np.zeros(len(centres))])
         axis_names = [*axis_names, ""]
-    ax = _new_axes((6.4, 5.2))[0] if ax is None else ax
+    ax = new_axes((6.4, 5.2))[0] if ax is None else ax
     _draw_clusters(ax, points, centres, cluster)
     ax.set_xlabel(axis_names[0])
     ax.set_ylabel(axis_names[1])
-    _despine(ax)
+    despine(ax)
     if chosen is None:
         # Distances in the picture are then projections of the weighted distances.
         ax.set_aspect("equal", adjustable="datalim")
@@ -239,56 +236,6 @@ def plot_clusters(
         ax.set_ylim(-1.6, 1.6)
         ax.spines["left"].set_visible(False)
     return ax
-
-
-def subsample(n: int, most: int = _MAX_POINTS) -> np.ndarray:
-    """Positions of the rows to draw: all, or ``most`` of them at random (always the same).
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    most : int, default 5000
-
-    Returns
-    -------
-    numpy.ndarray
-        Sorted positions.
-
-    Examples
-    --------
-    >>> subsample(4)
-    array([0, 1, 2, 3])
-    """
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-
-
-def _new_axes(size: tuple[float, float], heights: tuple[float, ...] = (1,)) -> list[Axes]:
-    from matplotlib import pyplot as plt
-
-    figure = plt.figure(figsize=size, layout="constrained")
-    grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
-    first = figure.add_subplot(grid[0])
-    others = [figure.add_subplot(grid[i], sharex=first) for i in range(1, len(heights))]
-    if others:
-        first.tick_params(labelbottom=False)
-    return [first, *others]
-
-
-def _despine(ax: Axes) -> None:
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-
-
-def _label(name: Any) -> str:
-    """Show a name on one line, without letting matplotlib read it as mathematics."""
-    text = " ".join(str(name).split())
-    if len(text) > _MAX_NAME:
-        half = (_MAX_NAME - 3) // 2
-        text = f"{text[:half]}...{text[-half:]}"
-    return text.replace("$", r"\$")
 
 
 def _shade_phases(ax: Axes, m: np.ndarray, phase: np.ndarray, *, named: bool) -> None:
@@ -301,7 +248,7 @@ def _shade_phases(ax: Axes, m: np.ndarray, phase: np.ndarray, *, named: bool) ->
         ax.axvspan(first, last, color=_PHASES.get(name, "#EEEEEE"), zorder=0, lw=0, label=label)
         if named and not narrow:
             middle, frame = (first + last) / 2, ax.get_xaxis_transform()
-            ax.text(middle, 1.01, name, transform=frame, ha="center", fontsize="small", color=_INK)
+            ax.text(middle, 1.01, name, transform=frame, ha="center", fontsize="small", color=INK)
 
 
 def _choose_features(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ewp.assigning import assign
 from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine, assign, varying_columns
+from ewp.engine import ArrayEngine, varying_columns
 from ewp.fitting import Fit, Recipe, fit_array
 from ewp.inputs import check_sample_weight
 from ewp.kernel import Array

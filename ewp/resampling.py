@@ -15,8 +15,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ewp._progress import tqdm
+from ewp.checks import check_flag, check_jobs
 from ewp.folds import distinct_groups
-from ewp.inputs import check_flag, check_jobs
 from ewp.kernel import Array
 from ewp.refitting import Source
 

@@ -193,7 +193,7 @@ class EWPResults(Tables, Pictures, Diagnostics):
         pandas.Series or numpy.ndarray
             Cluster numbers: a Series with X's row names for a DataFrame, else an array.
         """
-        from ewp.engine import assign
+        from ewp.assigning import assign
 
         nearest, _ = assign(self._check(X), *self._metric())
         if isinstance(X, pd.DataFrame):
@@ -212,7 +212,7 @@ class EWPResults(Tables, Pictures, Diagnostics):
         pandas.DataFrame or numpy.ndarray of shape (n, k)
             A DataFrame with X's row names for a DataFrame, else an array.
         """
-        from ewp.engine import distances
+        from ewp.assigning import distances
 
         d = np.sqrt(np.maximum(distances(self._check(X), *self._metric()), 0.0))
         if isinstance(X, pd.DataFrame):

@@ -14,15 +14,9 @@ import numpy as np
 import pandas as pd
 
 from ewp.candidates import NOTHING, compare
+from ewp.checks import check_choice, check_integer
 from ewp.choice import Choice, SelectionOptions
-from ewp.inputs import (
-    check_choice,
-    check_data,
-    check_distinct,
-    check_integer,
-    check_sample_weight,
-    generator,
-)
+from ewp.inputs import check_data, check_distinct, check_sample_weight, generator
 from ewp.model import EWP
 from ewp.results import EWPResults
 from ewp.selection_results import KSelection, LambdaSelection

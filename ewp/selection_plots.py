@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ewp._selection_text import family_name
-from ewp.plots import _INK, PALETTE, _despine, _new_axes
+from ewp.drawing import INK, PALETTE, despine, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def plot_lambda(
     full = table["replicates"].max()
     if not full:
         raise ValueError("no penalty was scored, for want of rows: there is nothing to draw")
-    ax = _new_axes((6.4, 4.2))[0] if ax is None else ax
+    ax = new_axes((6.4, 4.2))[0] if ax is None else ax
     kinds = list(dict.fromkeys(zip(table["scaling"], table["dispersion"], strict=True)))
     for colour, (scaling, dispersion) in zip(PALETTE, kinds, strict=False):
         rows = table[(table["scaling"] == scaling) & (table["dispersion"] == dispersion)]
@@ -55,7 +55,7 @@ def plot_lambda(
         rest = rows[rows["replicates"] < full]
         ax.plot(rest["lam_per_row"], rest["mean"], "o", color=colour, mfc="white", markersize=4)
     if (table["replicates"] < full).any():
-        ax.plot([], [], "o", color=_INK, mfc="white", markersize=4, label="given up early")
+        ax.plot([], [], "o", color=INK, mfc="white", markersize=4, label="given up early")
     same = (table["scaling"] == chosen[0]) & (table["dispersion"] == chosen[1])
     row = table[same & (table["lam"] == chosen[2])].iloc[0]
     ax.plot(
@@ -72,7 +72,7 @@ def plot_lambda(
     ax.set_xlabel("penalty a row, $\\lambda / n$")
     ax.set_ylabel(unit)
     ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
-    _despine(ax)
+    despine(ax)
     return ax
 
 
@@ -91,7 +91,7 @@ def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = Non
     """
     from matplotlib.ticker import MaxNLocator
 
-    ax = _new_axes((6.4, 4.2))[0] if ax is None else ax
+    ax = new_axes((6.4, 4.2))[0] if ax is None else ax
     ax.errorbar(
         table["k"],
         table["mean"],
@@ -116,5 +116,5 @@ def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = Non
     ax.set_ylabel(unit)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False, fontsize="small")
-    _despine(ax)
+    despine(ax)
     return ax

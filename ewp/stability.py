@@ -16,12 +16,13 @@ import numpy as np
 import pandas as pd
 
 from ewp._printed import Printed
+from ewp.assigning import assign
 from ewp.blas import one_blas_thread
+from ewp.checks import check_choice, check_integer, check_number
 from ewp.cohesion import jaccard, silhouettes
-from ewp.engine import assign
 from ewp.fitting import Recipe
 from ewp.folds import distinct_groups
-from ewp.inputs import check_choice, check_integer, check_number, generator
+from ewp.inputs import generator
 from ewp.kernel import Array
 from ewp.matching import match_labels
 from ewp.polish import LIGHT

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.cluster import kmeans_plusplus
 
-from ewp.inputs import check_number
+from ewp.checks import check_number
 from ewp.kernel import Array
 from ewp.model import EWP
 from ewp.sparse import sparse_path

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import cut_tree
 
-from ewp.inputs import check_choice, check_integer
+from ewp.checks import check_choice, check_integer
 from ewp.kernel import Array
 from r_bridge._printed import Printed
 from r_bridge.agreement import selected

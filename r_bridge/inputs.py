@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ewp.inputs import check_data, check_distinct, check_integer, names
+from ewp.checks import check_integer
+from ewp.inputs import check_data, check_distinct, names
 from ewp.kernel import Array
 from r_bridge.errors import input_errors
 

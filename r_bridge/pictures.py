@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ewp.plots import PALETTE
+from ewp.drawing import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ewp.inputs import check_integer
+from ewp.checks import check_integer
 from r_bridge.errors import input_errors
 from r_bridge.hierarchical import hierarchical
 from r_bridge.inputs import Data, check_bounds, check_seed, check_start, read

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ewp.inputs import check_choice, check_integer
+from ewp.checks import check_choice, check_integer
 from r_bridge._printed import Printed, sizes
 from r_bridge.errors import input_errors
 from r_bridge.inputs import check_seed, check_start, read

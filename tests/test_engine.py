@@ -7,7 +7,8 @@ import pytest
 
 import ewp
 from ewp import engine as engine_module
-from ewp.engine import ArrayEngine, assign
+from ewp.assigning import assign
+from ewp.engine import ArrayEngine
 
 
 def exact_distances(X, theta, w):

@@ -13,7 +13,8 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 from results_factory import make_results, make_trace
 
-from ewp.plots import PALETTE, plot_clusters, plot_trace, plot_weights, subsample
+from ewp.drawing import PALETTE, subsample
+from ewp.plots import plot_clusters, plot_trace, plot_weights
 
 
 @pytest.fixture(autouse=True)

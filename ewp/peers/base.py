@@ -21,14 +21,14 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ewp.assigning import assign, distances
 from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine, assign, distances
+from ewp.checks import check_integer, check_number
+from ewp.engine import ArrayEngine
 from ewp.fitting import solve
 from ewp.inputs import (
     check_data,
     check_distinct,
-    check_integer,
-    check_number,
     check_sample_weight,
     check_spread,
     generator,

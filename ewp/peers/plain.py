@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ewp.checks import check_number
 from ewp.engine import ArrayEngine
 from ewp.exponent import engine_critical_exponent
 from ewp.fitting import annealing
-from ewp.inputs import check_number
 from ewp.kernel import Array
 from ewp.options import check_exponent
 from ewp.peers.base import WeightedPeer

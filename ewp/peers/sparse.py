@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ewp.assignment import group_means
+from ewp.checks import check_choice, check_number
 from ewp.engine import ArrayEngine
-from ewp.inputs import check_choice, check_number
 from ewp.kernel import Array
 from ewp.ordering import order_clusters
 from ewp.peers.base import Found, Options, Peer

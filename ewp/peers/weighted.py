@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ewp.checks import check_number
 from ewp.engine import ArrayEngine
-from ewp.inputs import check_number
 from ewp.kernel import Array
 from ewp.peers.base import WeightedPeer
 from ewp.rules import PowerWeights, WeightRule

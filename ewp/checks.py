@@ -1,0 +1,82 @@
+"""Options, checked: every message names the option, its value and what would do instead."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_jobs",
+    "check_number",
+    "listing",
+]
+
+
+def check_number(
+    name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, cure: str = ""
+) -> float:
+    """Check a real option strictly between two bounds.
+
+    >>> check_number("eta", 1.05, above=1)
+    1.05
+    """
+    hint = f"; {cure}" if cure else ""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+        raise ValueError(f"{name}={value!r} is not a number{hint}")
+    number = float(value)
+    if not above < number < below:
+        if math.isinf(above):
+            wanted = f"below {below:g}"
+        elif math.isinf(below):
+            wanted = f"finite and above {above:g}"
+        else:
+            wanted = f"between {above:g} and {below:g}"
+        raise ValueError(f"{name}={value!r} must be {wanted}{hint}")
+    return number
+
+
+def check_integer(name: str, value: Any, *, least: int) -> int:
+    """Check an integer option with a lower bound."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
+    if value < least:
+        raise ValueError(f"{name}={value} must be at least {least}")
+    return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Check an option that is on or off."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+def check_jobs(n_jobs: Any) -> int | None:
+    """Check a number of jobs as joblib understands it."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None, a positive number, or -1 for all processors"
+        )
+    return int(n_jobs)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """Check an option that takes one of a few values."""
+    text = isinstance(value, str)
+    if not any(value is choice or (text and value == choice) for choice in choices):
+        raise ValueError(f"{name}={value!r} is unknown; give one of {listing(list(choices))}")
+    return value
+
+
+def listing(items: list[Any], most: int = 10) -> str:
+    """Show the first of some items in a message."""
+    shown = ", ".join(repr(item) for item in items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
