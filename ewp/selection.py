@@ -16,10 +16,11 @@ import pandas as pd
 from ewp.candidates import NOTHING, compare
 from ewp.checks import check_choice, check_integer
 from ewp.choice import Choice, SelectionOptions
-from ewp.inputs import check_data, check_distinct, check_sample_weight, generator
+from ewp.inputs import generator
 from ewp.model import EWP
 from ewp.results import EWPResults
 from ewp.selection_results import KSelection, LambdaSelection
+from ewp.sources import open_source
 
 __all__ = ["KSelection", "LambdaSelection", "select_k", "select_lambda"]
 
@@ -151,9 +152,8 @@ def select_k(
     _refuse_penalty(options)
     numbers = _numbers(ks)
     check_choice("rule", rule, ("1se", "max"))
-    array = check_data(X)
-    check_distinct(array, numbers[-1], check_sample_weight(sample_weight, len(array)))
-    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False).with_folds(array)
+    rows, _, _ = open_source(X, sample_weight).selection_rows(numbers[-1])
+    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False).with_folds(rows)
     if not isinstance(random_state, int | np.integer):
         random_state = int(generator(random_state).integers(2**31))
     choices: dict[int, Choice] = {}
