@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 __all__ = ["Metric", "Statistics", "Workspace", "block_distances", "block_statistics"]
 
@@ -24,6 +25,8 @@ Array = NDArray[np.float64]
 
 #: Powers of 2 below this are not worth their time: subnormal numbers slow exp and GEMM by factors.
 _LOWEST_EXPONENT = -900.0
+#: From this many clusters on hard memberships are a sparse matrix: a dense one has too many zeros.
+_MANY = 32
 #: Beyond this many quarters a power takes longer by products than by log and exp.
 _MOST_QUARTERS = 2**12
 #: Squared distances below this share of the row's squared length have lost digits to cancellation
@@ -169,6 +172,15 @@ def _recompute_small(
     nearest[rows] = distance[:, rows].min(axis=0)
 
 
+def _hard_sums(distance: Array, row_mass: Array, block: Array) -> Array:
+    """Sums of the rows of every nearest centroid, by one sparse product."""
+    labels = distance.argmin(axis=0)
+    ends = np.arange(len(block) + 1)
+    member = csc_array((row_mass, labels, ends), shape=(len(distance), len(block)))
+    sums: Array = member @ block
+    return sums
+
+
 def _raise(ratio: Array, exponent: float, base: Array) -> None:
     """Raise ratios in (0, 1] to a power above 1, in place; `base` is overwritten.
 
@@ -228,19 +240,21 @@ def block_statistics(
     distance, nearest = block_distances(block, squares, metric, work)
     phi = work.phi[:, : len(block)]
     if math.isinf(s):
-        np.equal(distance, nearest, out=phi)
-        ties = np.flatnonzero(phi.sum(axis=0) > 1.0)
-        if len(ties):
-            first = phi[:, ties].argmax(axis=0)
-            phi[:, ties] = 0.0
-            phi[first, ties] = 1.0
-        if sample_weight is None:
-            row_mass = np.ones(len(block))
-        else:
-            row_mass = sample_weight
-            phi *= sample_weight
+        row_mass = np.ones(len(block)) if sample_weight is None else sample_weight
         power = float(row_mass @ nearest)
         into.nearest += power
+        if len(phi) >= _MANY:
+            sums = _hard_sums(distance, row_mass, block)
+        else:
+            np.equal(distance, nearest, out=phi)
+            ties = np.flatnonzero(phi.sum(axis=0) > 1.0)
+            if len(ties):
+                first = phi[:, ties].argmax(axis=0)
+                phi[:, ties] = 0.0
+                phi[first, ties] = 1.0
+            if sample_weight is not None:
+                phi *= sample_weight
+            sums = np.matmul(phi, block, out=work.sums)
     else:
         np.divide(nearest, distance, out=phi)
         _raise(phi, 1.0 - s, work.base[:, : len(block)])
@@ -261,7 +275,7 @@ def block_statistics(
             factor *= sample_weight
         row_mass *= factor
         phi *= factor
+        sums = np.matmul(phi, block, out=work.sums)
     into.power += power
-    np.matmul(phi, block, out=work.sums)
-    into.sums += work.sums
+    into.sums += sums
     into.scatter += row_mass @ squares

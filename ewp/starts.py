@@ -61,7 +61,9 @@ def plus_plus(engine: ArrayEngine, k: int, weights: Array, rng: np.random.Genera
         candidates = engine.rows(draw_rows(engine, potential, rng, trials))
         distance = engine.distances(candidates, weights)
         np.minimum(distance, nearest[:, None], out=distance)
-        best = int(np.argmin(mass @ distance))
+        left = mass @ distance
+        # of two rows that are each other's nearest either leaves the same: the first one drawn
+        best = int(np.argmax(left <= left.min() * (1 + 1e-10)))
         theta = np.vstack([theta, candidates[best]])
         nearest = distance[:, best]
     return theta

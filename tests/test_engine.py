@@ -102,3 +102,22 @@ def test_a_large_fit_adds_little_memory():
         tracemalloc.stop()
     assert found.converged  # so it was polished too
     assert peak < 50e6
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hard_sums_of_many_clusters_are_those_of_their_rows(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    a = rng.integers(0, 3, 300).astype(float) if weighted else None
+    mass = np.ones(300) if a is None else a
+    engine = ArrayEngine(X, a)
+    theta = engine.rows(np.arange(40))
+    found = engine.statistics(theta, np.ones(3), -np.inf)
+    rows = engine.rows(np.arange(300))
+    labels = ((rows[:, None] - theta) ** 2).sum(axis=2).argmin(axis=1)
+    for j in range(40):
+        mine = mass * (labels == j)
+        assert found.sums[j, -1] == mine.sum()
+        np.testing.assert_allclose(
+            found.sums[j, :-1], mine @ engine.rows(np.arange(300)), atol=1e-9
+        )
