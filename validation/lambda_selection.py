@@ -124,6 +124,28 @@ def row(name: str, cache: Path, data: tuple[np.ndarray, np.ndarray], args: Any) 
     }
 
 
+def write(rows: list[dict[str, Any]], folder: Path) -> None:
+    """Write the rows so far as CSV and as Markdown."""
+    table = pd.DataFrame(rows)
+    table.to_csv(folder / "lambda_selection.csv", index=False, float_format="%.4g")
+    lines = [
+        "| " + " | ".join(table.columns) + " |",
+        "|" + "---|" * len(table.columns),
+        *(
+            "| "
+            + " | ".join(
+                ("" if np.isnan(value) else f"{value:.3g}")
+                if isinstance(value, float)
+                else str(value)
+                for value in values
+            )
+            + " |"
+            for values in table.itertuples(index=False)
+        ),
+    ]
+    (folder / "lambda_selection.md").write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:
     """Fill the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -145,24 +167,7 @@ def main() -> None:
             continue
         rows.append(row(name, args.cache, make(SEED), args))
         print(pd.DataFrame(rows[-1:]).to_string(header=len(rows) == 1, index=False), flush=True)
-    table = pd.DataFrame(rows)
-    table.to_csv(args.out / "lambda_selection.csv", index=False, float_format="%.4g")
-    lines = [
-        "| " + " | ".join(table.columns) + " |",
-        "|" + "---|" * len(table.columns),
-        *(
-            "| "
-            + " | ".join(
-                ("" if np.isnan(value) else f"{value:.3g}")
-                if isinstance(value, float)
-                else str(value)
-                for value in values
-            )
-            + " |"
-            for values in table.itertuples(index=False)
-        ),
-    ]
-    (args.out / "lambda_selection.md").write_text("\n".join(lines) + "\n")
+        write(rows, args.out)
 
 
 if __name__ == "__main__":
