@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
+from ewp._printed import Printed
 from ewp.kernel import Array
 from ewp.measures import MEASURES, signed_rank
 
@@ -24,7 +25,7 @@ LEVEL = 0.05
 
 
 @dataclass(eq=False, repr=False)
-class Comparison:
+class Comparison(Printed):
     """Methods compared over trials; instances come from `ewp.compare`.
 
     Attributes
@@ -218,12 +219,6 @@ class Comparison:
         if unknown:
             raise ValueError(f"method {unknown[0]!r} is not among {', '.join(known)}")
         return chosen
-
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def _repr_html_(self) -> str:
-        return str(self.summary().as_html())
 
     def __repr__(self) -> str:
         means = self.table()[self.measures[0]]

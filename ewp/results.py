@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ewp._pictures import Pictures
+from ewp._printed import Printed
 from ewp._tables import Tables
 from ewp.diagnostics import Diagnostics
 
@@ -34,7 +35,7 @@ __all__ = ["EWPResults"]
 
 
 @dataclass(eq=False, repr=False)
-class EWPResults(Tables, Pictures, Diagnostics):
+class EWPResults(Printed, Tables, Pictures, Diagnostics):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
@@ -266,12 +267,6 @@ class EWPResults(Tables, Pictures, Diagnostics):
             f"  {self.effective_features:.4g} effective features; heaviest: "
             + ", ".join(f"{str(name)[:40]} {weight:.3g}" for name, weight in heaviest.items())
         )
-
-    def __str__(self) -> str:
-        return str(self.summary().as_text())
-
-    def _repr_html_(self) -> str:
-        return str(self.summary().as_html())
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "data": None, "sample_weight": None}
