@@ -71,7 +71,8 @@ def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Arr
 
 def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> ArrayEngine:
     X, weight = part
-    return ArrayEngine(X, weight, center=center, scale=scale)
+    # a prepared copy would take more of the workers' memory than the data
+    return ArrayEngine(X, weight, center=center, scale=scale, keep=False)
 
 
 def _statistics(engine: ArrayEngine, metric: Metric, s: float) -> Statistics:

@@ -4,22 +4,27 @@ The engine owns the data and hides how they are stored; the solver only asks it 
 statistics of an MM step, for assignments, and for a few rows. Centring and scaling happen in the
 block buffers, so that a large array is never copied; small arrays are prepared once. Blocks are
 grouped into a number of chunks that does not depend on the number of threads, and the chunks'
-sums are added in order: the result is the same to the last bit for any `n_jobs`.
+sums are added in order: the result is the same to the last bit for any `n_jobs`. What is computed
+in a pass is in `ewp.passes`; several processors work as forked processes (`ewp.crew`) where that
+is possible and worth it, else as threads.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from ewp import passes
 from ewp.backend import Engine, Partition
-from ewp.kernel import Array, Metric, Statistics, Workspace, block_distances, block_statistics
+from ewp.crew import Crew, can_fork
+from ewp.kernel import Array, Metric, Statistics, Workspace
 from ewp.ordering import order_rows
 from ewp.sketch import sample_size, sketch_blocks
 
@@ -28,23 +33,13 @@ __all__ = ["ArrayEngine", "varying_columns"]
 #: A block and its buffers should stay in a core's cache.
 _BLOCK_BYTES = 2**20
 #: Data whose prepared copy (rows and their squares) is at most this large are prepared once.
-_PREPARED_BYTES = 24 * 2**20
+_PREPARED_BYTES = 96 * 2**20
 #: More rows than this are represented by a sample in starts and searches.
 _WHOLE = 2**17
 #: Blocks are summed within chunks, chunks in order; more chunks than any sensible thread count.
 _CHUNKS = 16
-
-
-T = TypeVar("T")
-
-
-class Block(NamedTuple):
-    """Some rows: where they are, centred with a column of ones, squared, their weights."""
-
-    rows: slice
-    values: Array
-    squares: Array
-    weight: Array | None
+#: Passes of fewer products n * p * k than this are over before another process has begun.
+_WORTHWHILE = 2e7
 
 
 def _first(sample_weight: Array | None) -> int:
@@ -85,7 +80,9 @@ class ArrayEngine(Engine):
         What the centred rows are divided by; the weighted standard deviation (1 for constant
         columns) if "standard", nothing if None.
     n_jobs : int or None
-        Number of threads, as in joblib.
+        Number of processes or threads, as in joblib.
+    keep : bool
+        Whether a prepared copy of small data may be kept.
     """
 
     def __init__(
@@ -96,6 +93,7 @@ class ArrayEngine(Engine):
         center: Array | None = None,
         scale: Array | str | None = None,
         n_jobs: int | None = None,
+        keep: bool = True,
     ) -> None:
         self.X = X
         self.n, self.p = X.shape
@@ -105,6 +103,8 @@ class ArrayEngine(Engine):
         self._prepared: tuple[Array, Array] | None = None
         self._spaces: dict[int, SimpleQueue[Workspace]] = {}
         self._samples: dict[int, ArrayEngine] = {}
+        self._tiles: dict[str, Array] = {}
+        self._crew: Crew | None = None
         self.center = self._mean() if center is None else center
         self.squares = self._sum_of_squares()
         if isinstance(scale, str):
@@ -113,15 +113,16 @@ class ArrayEngine(Engine):
         self._scaled = scale is not None
         self.scale = np.ones(self.p) if scale is None else scale
         self.squares /= self.scale**2
-        if self.n * (2 * self.p + 1) * 8 <= _PREPARED_BYTES:
-            block = np.empty((self.n, self.p + 1))
-            self._fill(slice(0, self.n), block)
-            block[:, self.p] = 1.0
-            self._prepared = block, block[:, : self.p] ** 2
+        self._keep = keep
+        if keep and self.n * (2 * self.p + 1) * 8 <= _PREPARED_BYTES:
+            block, squares = np.ones((self.n, self.p + 1)), np.empty((self.n, self.p))
+            for rows in self._slices(_block_rows(self.p, 1)):
+                self._fill(rows, block[rows], squares[rows])
+            self._prepared = block, squares
 
     def __reduce__(self) -> tuple[Any, ...]:
         # buffers and the prepared copy are made again where the engine goes
-        arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs)
+        arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs, self._keep)
         return _rebuild, arguments
 
     # -- preparation ---------------------------------------------------------------------------
@@ -154,11 +155,20 @@ class ArrayEngine(Engine):
             squares += difference.sum(axis=0) if weight is None else weight @ difference
         return squares
 
-    def _fill(self, rows: slice, block: Array) -> None:
-        target = block[:, : self.p]
-        np.subtract(self.X[rows], self.center, out=target)
+    def _fill(self, rows: slice, block: Array, squares: Array) -> None:
+        """Write rows in the engine's coordinates, and their squares."""
+        # operands of one shape and layout are one long loop instead of a short one a row
+        np.subtract(self.X[rows], self._tiled("center", len(block)), out=squares)
         if self._scaled:
-            target /= self.scale
+            squares /= self._tiled("scale", len(block))
+        block[:, : self.p] = squares
+        squares *= squares
+
+    def _tiled(self, name: str, count: int) -> Array:
+        """Return the center or the scale, repeated for some rows."""
+        if name not in self._tiles or len(self._tiles[name]) < count:
+            self._tiles[name] = np.tile(getattr(self, name), (count, 1))
+        return self._tiles[name][:count]
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -195,39 +205,53 @@ class ArrayEngine(Engine):
 
     # -- passes over the data ------------------------------------------------------------------
 
-    def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[Block]:
+    def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[passes.Block]:
         for rows in chunk:
             if self._prepared is not None:
                 block, squares = self._prepared[0][rows], self._prepared[1][rows]
             else:
                 count = rows.stop - rows.start
                 block, squares = work.block[:count], work.squares[:count]
-                self._fill(rows, block)
-                np.multiply(block[:, : self.p], block[:, : self.p], out=squares)
-            yield Block(rows, block, squares, self._weight(rows))
+                self._fill(rows, block, squares)
+            yield passes.Block(block, squares, self._weight(rows))
 
-    def _map(self, function: Callable[[Iterator[Block], Workspace], T], k: int) -> list[T]:
-        """Apply ``function(blocks, work)`` to every chunk of blocks, in threads if asked."""
-        rows = _block_rows(self.p, k)
-        slices = list(self._slices(rows))
+    def _chunks(self, k: int) -> list[list[slice]]:
+        slices = list(self._slices(_block_rows(self.p, k)))
         size = -(-len(slices) // _CHUNKS)
-        chunks = [slices[i : i + size] for i in range(0, len(slices), size)]
+        return [slices[i : i + size] for i in range(0, len(slices), size)]
+
+    def _part(self, task: Callable[..., Any], part: range, metric: Metric, *more: Any) -> list[Any]:
+        """Pass over some of the chunks, here."""
+        k = len(metric.theta)
         spaces = self._spaces.setdefault(k, SimpleQueue())
+        try:
+            work = spaces.get_nowait()
+        except Empty:
+            work = Workspace(min(_block_rows(self.p, k), self.n), self.p, k)
+        try:
+            chunks = self._chunks(k)
+            return [task(self._blocks(chunks[i], work), work, metric, *more) for i in part]
+        finally:
+            spaces.put(work)
 
-        def run(chunk: list[slice]) -> T:
-            try:
-                work = spaces.get_nowait()
-            except Empty:
-                work = Workspace(min(rows, self.n), self.p, k)
-            try:
-                return function(self._blocks(chunk, work), work)
-            finally:
-                spaces.put(work)
-
-        if self.n_jobs == 1 or len(chunks) == 1:
-            return [run(chunk) for chunk in chunks]
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            return list(pool.map(run, chunks))
+    def _pass(self, task: Callable[..., Any], metric: Metric, *more: Any) -> list[Any]:
+        """Apply ``task(blocks, work, metric, *more)`` to every chunk of blocks."""
+        k = len(metric.theta)
+        count = len(self._chunks(k))
+        jobs = min(self.n_jobs, count)
+        if jobs == 1 or float(self.n) * self.p * k < _WORTHWHILE:
+            return self._part(task, range(count), metric, *more)
+        ends = [count * i // jobs for i in range(jobs + 1)]
+        parts = [range(*pair) for pair in itertools.pairwise(ends)]
+        if isinstance(self.X, np.ndarray) and can_fork():
+            if self._crew is None:
+                self._crew = Crew(self._part, min(self.n_jobs, _CHUNKS))
+            tasks = [(task, part, metric, *more) for part in parts]
+            found = self._crew.run(self._part, tasks)
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                found = list(pool.map(lambda part: self._part(task, part, metric, *more), parts))
+        return [result for results in found for result in results]
 
     def statistics(self, theta: Array, weights: Array, s: float) -> Statistics:
         """Sufficient statistics of one MM step, see `Engine.statistics`."""
@@ -235,81 +259,35 @@ class ArrayEngine(Engine):
 
     def accumulate(self, metric: Metric, s: float) -> Statistics:
         """Sufficient statistics of one MM step in a prepared metric."""
-        k = len(metric.theta)
-
-        def accumulate(blocks: Iterator[Block], work: Workspace) -> Statistics:
-            sums = Statistics.zeros(k, self.p)
-            for block in blocks:
-                block_statistics(block.values, block.squares, block.weight, metric, s, work, sums)
-            return sums
-
-        total = Statistics.zeros(k, self.p)
-        for part in self._map(accumulate, k):
+        total = Statistics.zeros(*metric.theta.shape)
+        for part in self._pass(passes.accumulate, metric, s):
             total += part
         return total
 
-    def assign(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array]:
-        """Nearest centroid of every row and the squared weighted distance to it."""
-        labels = np.empty(self.n, dtype=np.intp)
-        nearest = np.empty(self.n)
-        metric = self.metric(theta, weights)
-
-        def label(blocks: Iterator[Block], work: Workspace) -> None:
-            for block in blocks:
-                distance, least = block_distances(block.values, block.squares, metric, work)
-                labels[block.rows] = distance.argmin(axis=0)
-                nearest[block.rows] = least
-
-        self._map(label, len(theta))
-        return labels, nearest
-
     def label(self, theta: Array, weights: Array) -> Partition:
         """Assign every row to its nearest centroid."""
-        k = len(theta)
-        labels = np.empty(self.n, dtype=np.intp)
-        metric = self.metric(theta, weights)
+        labels, sums = zip(*self._pass(passes.partition, self.metric(theta, weights)), strict=True)
+        size, mass, within = np.sum(sums, axis=0)
+        return Partition(np.concatenate(labels, dtype=np.intp), size.astype(np.intp), mass, within)
 
-        def sums(blocks: Iterator[Block], work: Workspace) -> Array:
-            found = np.zeros((3, k))
-            for block in blocks:
-                distance, least = block_distances(block.values, block.squares, metric, work)
-                nearest = labels[block.rows] = distance.argmin(axis=0)
-                mass = np.ones(len(least)) if block.weight is None else block.weight
-                found += [np.bincount(nearest, w, k) for w in (None, mass, mass * least)]
-            return found
-
-        size, mass, within = sum(self._map(sums, k), start=np.zeros((3, k)))
-        return Partition(labels, size.astype(np.intp), mass, within)
+    def assign(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array]:
+        """Nearest centroid of every row and the squared weighted distance to it."""
+        labels, nearest = self._rank(theta, weights, 1)
+        return labels, nearest[0]
 
     def two_nearest(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array, Array]:
         """Nearest centroid of every row, and the squared distances to it and to the next."""
-        labels = np.empty(self.n, dtype=np.intp)
-        nearest = np.empty((2, self.n))
-        metric = self.metric(theta, weights)
-
-        def label(blocks: Iterator[Block], work: Workspace) -> None:
-            for block in blocks:
-                distance, least = block_distances(block.values, block.squares, metric, work)
-                first = distance.argmin(axis=0)
-                distance[first, np.arange(len(first))] = np.inf
-                labels[block.rows] = first
-                nearest[0, block.rows] = least
-                nearest[1, block.rows] = distance.min(axis=0)
-
-        self._map(label, len(theta))
+        labels, nearest = self._rank(theta, weights, 2)
         return labels, nearest[0], nearest[1]
+
+    def _rank(self, theta: Array, weights: Array, count: int) -> tuple[np.ndarray, Array]:
+        found = self._pass(passes.rank, self.metric(theta, weights), count)
+        labels, nearest = zip(*found, strict=True)
+        return np.concatenate(labels), np.concatenate(nearest, axis=1)
 
     def distances(self, theta: Array, weights: Array) -> Array:
         """Squared weighted distances of all rows to all centroids, an (n, k) array."""
-        result = np.empty((self.n, len(theta)))
-        metric = self.metric(theta, weights)
-
-        def fill(blocks: Iterator[Block], work: Workspace) -> None:
-            for block in blocks:
-                distance, _ = block_distances(block.values, block.squares, metric, work)
-                result[block.rows] = distance.T
-
-        self._map(fill, len(theta))
+        result = np.concatenate(self._pass(passes.measure, self.metric(theta, weights)))
         return np.maximum(result, 0.0, out=result)
 
     def rows(self, index: np.ndarray | slice) -> Array:
@@ -320,6 +298,11 @@ class ArrayEngine(Engine):
 
 
 def _rebuild(
-    X: Array, sample_weight: Array | None, center: Array, scale: Array, n_jobs: int
+    X: Array,
+    sample_weight: Array | None,
+    center: Array,
+    scale: Array,
+    n_jobs: int,
+    keep: bool,
 ) -> ArrayEngine:
-    return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs)
+    return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs, keep=keep)

@@ -145,17 +145,23 @@ def block_distances(
         One row a centroid: a minimum over the short axis is then a few vector operations.
     nearest : ndarray of shape (b,)
     """
+    return _distances(block, squares, metric, work)[:2]
+
+
+def _distances(
+    block: Array, squares: Array, metric: Metric, work: Workspace
+) -> tuple[Array, Array, Array]:
+    """Squared distances to the centroids, their minimum, and squared lengths of the rows."""
     distance = work.distance[:, : len(block)]
     np.matmul(metric.product, block.T, out=distance)
     length = squares @ metric.weights
     distance += length
     nearest = distance.min(axis=0)
-    length *= _SMALL
-    np.maximum(length, metric.floor, out=length)
-    rows = np.flatnonzero(nearest < length)
+    small = np.maximum(length * _SMALL, metric.floor)
+    rows = np.flatnonzero(nearest < small)
     if len(rows):
-        _recompute_small(block, distance, nearest, metric, rows, length)
-    return distance, nearest
+        _recompute_small(block, distance, nearest, metric, rows, small)
+    return distance, nearest, length
 
 
 def _recompute_small(
@@ -181,13 +187,15 @@ def _hard_sums(distance: Array, row_mass: Array, block: Array) -> Array:
     return sums
 
 
-def _raise(ratio: Array, exponent: float, base: Array) -> None:
-    """Raise ratios in (0, 1] to a power above 1, in place; `base` is overwritten.
+def _raise(ratio: Array, exponent: float, least: float, base: Array) -> None:
+    """Raise ratios in [least, 1] to a power above 1, in place; `base` is overwritten.
 
     Multiples of a quarter are made of square roots and products, which are vectorised on every
     processor; NumPy's log and exp of float64 are only where there is AVX-512.
     """
-    np.maximum(ratio, 2.0 ** (_LOWEST_EXPONENT / exponent), out=ratio)
+    lowest = 2.0 ** (_LOWEST_EXPONENT / exponent)
+    if least < lowest:
+        np.maximum(ratio, lowest, out=ratio)
     quarters = 4.0 * exponent
     if quarters > _MOST_QUARTERS or not quarters.is_integer():
         np.log(ratio, out=ratio)
@@ -237,7 +245,7 @@ def block_statistics(
     into : Statistics
         Accumulator.
     """
-    distance, nearest = block_distances(block, squares, metric, work)
+    distance, nearest, length = _distances(block, squares, metric, work)
     phi = work.phi[:, : len(block)]
     if math.isinf(s):
         row_mass = np.ones(len(block)) if sample_weight is None else sample_weight
@@ -257,11 +265,13 @@ def block_statistics(
             sums = np.matmul(phi, block, out=work.sums)
     else:
         np.divide(nearest, distance, out=phi)
-        _raise(phi, 1.0 - s, work.base[:, : len(block)])
+        # no distance exceeds the largest to the centre and back, twice over for rounding
+        farthest = 4.0 * (float(length.max()) + float(metric.product[:, -1].max()))
+        least = float(nearest.min()) / max(farthest, _TINY)
+        _raise(phi, 1.0 - s, least, work.base[:, : len(block)])
         row_mass = phi.sum(axis=0)
         softness = 1.0 - 1.0 / row_mass
-        distance *= phi
-        q = distance.sum(axis=0)
+        q = np.einsum("ji,ji->i", distance, phi)
         mean = nearest * np.exp(np.log(q / (nearest * len(phi))) / s)
         factor = mean / q
         if sample_weight is None:

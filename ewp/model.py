@@ -104,7 +104,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Seed of the starts and of the polish. The same seed gives the same answer for any
         `n_jobs`, and, ties apart, for any order of the rows and columns.
     n_jobs : int or None, default=None
-        Number of threads of a fit and of processes of the selection, as in joblib.
+        Number of processes, as in joblib. A large fit forks them where that is possible (Linux),
+        so that they share the data, and uses threads elsewhere; a small one needs none.
     progress : bool, default=False
         Show a progress bar on stderr.
 

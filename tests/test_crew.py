@@ -1,0 +1,117 @@
+"""Forked processes beside this one: the same answers, also when one dies."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ewp
+from ewp import engine as engine_module
+from ewp.crew import Crew, can_fork
+from ewp.engine import ArrayEngine
+
+pytestmark = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here: Linux can")
+
+
+def work(number):
+    """Say who works on what."""
+    if number < 0:
+        raise ValueError(f"{number} is negative")
+    return number**2, os.getpid()
+
+
+def test_tasks_run_in_processes_of_their_own_and_come_back_in_order():
+    crew = Crew(work, 3)
+    for numbers in ((1, 2, 3), (4, 5)):
+        found = crew.run(work, [(number,) for number in numbers])
+        assert [square for square, _ in found] == [number**2 for number in numbers]
+        assert found[0][1] == os.getpid()
+        assert len({pid for _, pid in found}) == len(numbers)
+
+
+def test_a_dead_process_is_replaced_by_this_one():
+    crew = Crew(work, 3)
+    victim = crew.run(work, [(1,), (2,), (3,)])[1][1]
+    os.kill(victim, signal.SIGKILL)
+    found = crew.run(work, [(1,), (2,), (3,)])
+    assert [square for square, _ in found] == [1, 4, 9]
+    assert found[1][1] == os.getpid() != found[2][1]
+
+
+def test_an_error_of_another_process_is_raised_here_and_ends_the_crew():
+    crew = Crew(work, 2)
+    with pytest.raises(ValueError, match="-2 is negative"):
+        crew.run(work, [(1,), (-2,)])
+    assert not multiprocessing.active_children()
+    assert crew.run(work, [(1,), (2,)]) == [(1, os.getpid()), (4, os.getpid())]
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_processes_and_threads_agree_to_the_last_bit(monkeypatch, forked):
+    monkeypatch.setattr(engine_module, "_WORTHWHILE", 0.0)
+    monkeypatch.setattr(engine_module, "can_fork", lambda: forked)
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(0, 3, (6, 5)), 2000, axis=0) + rng.standard_normal((12000, 5))
+    weight = rng.uniform(0, 2, len(X))
+    one, *others = (
+        ewp.fit(X, 6, 3000.0, sample_weight=weight, random_state=0, n_jobs=jobs)
+        for jobs in (1, 2, 3)
+    )
+    for other in others:
+        assert other.objective == one.objective
+        np.testing.assert_array_equal(other.weights, one.weights)
+        np.testing.assert_array_equal(other.centroids, one.centroids)
+        np.testing.assert_array_equal(other.labels, one.labels)
+    assert not multiprocessing.active_children()
+
+
+def test_every_kind_of_pass_runs_in_processes(monkeypatch):
+    monkeypatch.setattr(engine_module, "_WORTHWHILE", 0.0)
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((12_000, 4))
+    theta, w = rng.standard_normal((5, 4)), np.full(4, 0.25)
+    one, two = ArrayEngine(X), ArrayEngine(X, n_jobs=2)
+    for name in ("assign", "two_nearest", "label"):
+        for a, b in zip(getattr(one, name)(theta, w), getattr(two, name)(theta, w), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(one.distances(theta, w), two.distances(theta, w))
+    assert multiprocessing.active_children()
+
+
+def test_an_interrupt_ends_the_processes_too():
+    code = """
+import multiprocessing, sys
+import numpy as np
+import ewp
+from ewp.fitting import Recipe, fit_array
+X = np.random.default_rng(0).standard_normal((200_000, 10))
+def say(row):
+    print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+fit_array(X, None, Recipe(20, 2e4), np.random.default_rng(0), n_jobs=2, on_step=say)
+"""
+    run = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stdout is not None
+    children = run.stdout.readline().split()
+    assert children
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to the parent and to the child
+    _, errors = run.communicate(timeout=60)
+    assert errors.strip().endswith("KeyboardInterrupt")
+    assert errors.count("Traceback") == 1
+    for _ in range(100):
+        left = [child for child in children if os.path.exists(f"/proc/{child}")]
+        if not left:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail(f"processes {left} are still there")
