@@ -243,7 +243,7 @@ class ArrayEngine(Engine):
             return self._part(task, range(count), metric, *more)
         ends = [count * i // jobs for i in range(jobs + 1)]
         parts = [range(*pair) for pair in itertools.pairwise(ends)]
-        if isinstance(self.X, np.ndarray) and can_fork():
+        if can_fork():
             if self._crew is None:
                 self._crew = Crew(self._part, min(self.n_jobs, _CHUNKS))
             tasks = [(task, part, metric, *more) for part in parts]

@@ -24,6 +24,12 @@ __all__ = ["FileRows", "is_source", "open_rows"]
 _BATCH = 2**16
 
 
+def _remove(path: Path, owner: int) -> None:
+    """Delete a file, unless this is a fork of the process that wrote it."""
+    if os.getpid() == owner:
+        path.unlink(missing_ok=True)
+
+
 class FileRows:
     """Rows of a binary file, indexed like a two-dimensional array; only what is asked for is read.
 
@@ -58,7 +64,7 @@ class FileRows:
         self.dtype = dtype
         self.columns = columns
         if temporary:
-            weakref.finalize(self, path.unlink, missing_ok=True)
+            weakref.finalize(self, _remove, path, os.getpid())
 
     def __len__(self) -> int:
         return self.shape[0]

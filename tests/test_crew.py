@@ -14,6 +14,7 @@ import ewp
 from ewp import engine as engine_module
 from ewp.crew import Crew, can_fork
 from ewp.engine import ArrayEngine
+from ewp.rows import open_rows
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here: Linux can")
 
@@ -81,6 +82,23 @@ def test_every_kind_of_pass_runs_in_processes(monkeypatch):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(one.distances(theta, w), two.distances(theta, w))
     assert multiprocessing.active_children()
+
+
+def test_processes_leave_a_temporary_file_to_its_owner(monkeypatch):
+    monkeypatch.setattr(engine_module, "_WORTHWHILE", 0.0)
+    blocks = np.random.default_rng(2).standard_normal((4, 5000, 3))
+    rows = open_rows(lambda: iter(blocks))
+    engine = ArrayEngine(rows, n_jobs=2, keep=False)
+    theta, w = blocks[0][:4], np.full(3, 1 / 3)
+    before = engine.statistics(theta, w, -3.0)
+    assert engine._crew is not None
+    engine._crew.close()
+    after = engine.statistics(theta, w, -3.0)  # by this process alone, from the same file
+    np.testing.assert_array_equal(before.sums, after.sums)
+    path = rows.path
+    assert path.exists()
+    del engine, rows
+    assert not path.exists()
 
 
 def test_an_interrupt_ends_the_processes_too():
