@@ -39,6 +39,10 @@ pytest: $(VENV)/.installed-dev $(VENV)/.installed-r ## Run the tests alone
 rpkg: $(VENV)/.installed-r ## Build and check the R package, where R can be had
 	PYTHON='$(PYTHON)' .ci/check-rpkg .venv-r
 
+.PHONY: bench
+bench: $(VENV)/.installed-dev $(VENV)/.installed-r ## Measure speeds, as ratios, into validation/benchmarks/results.md
+	$(RUN) validation/benchmarks/run.py
+
 .PHONY: format
 format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed
 	$(RUN) -m ruff check --fix .

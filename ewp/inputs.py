@@ -175,7 +175,7 @@ def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Set (at fit) or compare scikit-learn's `n_features_in_` and `feature_names_in_`."""
     if not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):
         # a file or a collection with named columns: its names count, its rows are not looked at
-        X = pd.DataFrame(columns=X.columns) if X.columns is not None else np.empty(X.shape[:2])
+        X = pd.DataFrame(columns=X.columns) if X.columns is not None else np.empty((1, X.shape[1]))
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5

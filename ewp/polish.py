@@ -11,6 +11,7 @@ kept if it lowers f_-inf.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -186,36 +187,75 @@ def polish(
     k = len(solution.theta)
     if k == 1:
         return solution
-    for _ in range(effort.rounds):
-        candidates = (
-            _candidate(engine, solution, sharpness, rule, rng, max_iter, tol)
-            for sharpness in effort.sharpness
+
+    def descend(where: Engine, theta: Array, weights: Array) -> Solution:
+        return iterate(
+            where, theta, weights, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish"
         )
-        candidate = min(candidates, key=lambda c: c.objective)
-        if not candidate.objective < solution.objective - 1e-9 * abs(solution.objective):
-            return solution
-        lower = [row for row in candidate.trace if row.f_inf <= solution.objective]
-        candidate.trace = solution.trace + lower
-        candidate.n_iter = len(candidate.trace) - 1
-        solution = candidate
+
+    small = engine.small(k)
+    if small is engine:
+        return _rounds(small, solution, rule, rng, effort, descend)
+    # the whole search in a sample; all rows are passed over only for what it found
+    sample = _as_heavy(small, engine.total)
+    begin = descend(sample, solution.theta, solution.weights)
+    found = _rounds(sample, begin, rule, rng, effort, descend)
+    if found is begin:
+        return solution
+    return _lower(solution, descend(engine, found.theta, found.weights))
+
+
+def _rounds(
+    engine: ArrayEngine,
+    solution: Solution,
+    rule: WeightRule,
+    rng: np.random.Generator,
+    effort: Effort,
+    descend: Callable[[Engine, Array, Array], Solution],
+) -> Solution:
+    """Search and descend until a round finds nothing lower."""
+    for _ in range(effort.rounds):
+        starts = [_search(engine, solution, power, rule, rng) for power in effort.sharpness]
+        candidate = min((descend(engine, *start) for start in starts), key=lambda c: c.objective)
+        better = _lower(solution, candidate)
+        if better is solution:
+            break
+        solution = better
     return solution
 
 
-def _candidate(
-    engine: Engine,
+def _as_heavy(sample: ArrayEngine, total: float) -> ArrayEngine:
+    """Return a sample that weighs as much as what it stands for, so that a penalty fits both."""
+    assert sample.sample_weight is not None
+    weight = sample.sample_weight * (total / sample.total)
+    return ArrayEngine(
+        sample.X, weight, center=sample.center, scale=sample.scale, n_jobs=sample.n_jobs
+    )
+
+
+def _lower(solution: Solution, candidate: Solution) -> Solution:
+    """Return the solution, or a candidate whose objective is lower, with the trace of both."""
+    if not candidate.objective < solution.objective - 1e-9 * abs(solution.objective):
+        return solution
+    lower = [row for row in candidate.trace if row.f_inf <= solution.objective]
+    candidate.trace = solution.trace + lower
+    candidate.n_iter = len(candidate.trace) - 1
+    return candidate
+
+
+def _search(
+    engine: ArrayEngine,
     solution: Solution,
     sharpness: float,
     rule: WeightRule,
     rng: np.random.Generator,
-    max_iter: int,
-    tol: float,
-) -> Solution:
-    """Search the partition in the metric of the weights to a power, then free the weights."""
+) -> tuple[Array, Array]:
+    """Search the partition in the metric of the weights to a power: centroids and weights."""
     k = len(solution.theta)
     weights = solution.weights**sharpness
     weights /= weights.sum()
     metric = rule.metric(weights)
-    search, used = _search_engine(engine.small(k), k, metric, rng)
+    search, used = _search_engine(engine, k, metric, rng)
     ones = np.ones(search.p)
     seeds = [
         solution.theta[:, used] * np.sqrt(metric[used]),
@@ -230,4 +270,4 @@ def _candidate(
     theta[:, used] = found.theta / np.sqrt(metric[used])
     start = np.zeros_like(weights)
     start[used] = weights[used] / weights[used].sum()
-    return iterate(engine, theta, start, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish")
+    return theta, start

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import ewp
 from ewp.backend import Engine
 from ewp.datasets import make_simulation2
 from ewp.engine import ArrayEngine
+from ewp.inputs import remember_features
 from ewp.rows import FileRows, open_rows
 from ewp.sketch import sketch_block, sketch_blocks
 
@@ -263,3 +265,19 @@ def test_threads_of_dask_without_a_cluster(data, reference):
         found = ewp.fit(da.from_array(data[0], chunks=(500, 20)), K, LAM, random_state=1)
     same(found, reference, atol=1e-12)
     assert threading.active_count() < 50
+
+
+def test_a_file_is_never_allocated_whole(tmp_path):
+    # 8 GB of zeros that take no space on the disk; nothing but the shape is looked at
+    path = tmp_path / "rows.npy"
+    rows = np.lib.format.open_memmap(path, "w+", np.float64, (10**8, 10))
+    del rows
+    model = ewp.EWP(2, lam=1.0)
+    tracemalloc.start()
+    try:
+        remember_features(model, open_rows(path), reset=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.n_features_in_ == 10
+    assert peak < 1e6

@@ -95,18 +95,21 @@ def measure(n: int, p: int, k: int, turns: int) -> dict[str, float]:
     return sizes | dict(zip(columns, np.median(ratios, axis=0), strict=True))
 
 
+def table(turns: int, largest: float = np.inf) -> pd.DataFrame:
+    """Ratios at every size of the grid."""
+    with one_blas_thread():
+        rows = [measure(n, p, k, turns) for n, p, k in GRID if n * p * k <= largest]
+    return pd.DataFrame(rows)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=5, help="measurements a size")
-    parser.add_argument("--largest", type=float, default=1e12, help="skip sizes of larger n*p*k")
+    parser.add_argument("--largest", type=float, default=np.inf, help="skip larger n*p*k")
     arguments = parser.parse_args()
-    rows = []
-    with one_blas_thread():
-        for n, p, k in GRID:
-            if n * p * k <= arguments.largest:
-                rows.append(measure(n, p, k, arguments.turns))
-    print(pd.DataFrame(rows).to_string(index=False, float_format="%.2f"))
+    found = table(arguments.turns, arguments.largest)
+    print(found.to_string(index=False, float_format="%.2f"))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ whose resident memory is read at the end.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -25,13 +24,26 @@ import ewp
 from ewp.blas import one_blas_thread
 from ewp.engine import ArrayEngine
 
+#: The fit of a file, in a process that may have this much memory of its own.
+ALLOWED = 2 * 2**30
 CHILD = """
 import resource, sys, time
+resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[3]), int(sys.argv[3])))
 import ewp
+from ewp.engine import ArrayEngine
+passes = 0
+plain = ArrayEngine._pass
+def counted(self, *arguments):
+    global passes
+    passes += self.n == int(sys.argv[2])
+    return plain(self, *arguments)
+ArrayEngine._pass = counted
 begin = time.perf_counter()
-found = ewp.fit(sys.argv[1], 10, 0.05 * float(sys.argv[2]), random_state=0, max_iter=30)
+found = ewp.fit(sys.argv[1], 10, 0.5 * float(sys.argv[2]), random_state=0, tol=1e-3)
 seconds = time.perf_counter() - begin
-print(seconds, found.n_iter, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+status = dict(line.split(":") for line in open("/proc/self/status"))
+peak = int(status["VmHWM"].split()[0]) / 1024
+print(seconds, passes, peak, found.n_iter, found.converged)
 """
 
 
@@ -43,7 +55,7 @@ def blobs(n: int, p: int, k: int) -> np.ndarray:
     return X
 
 
-def passes(engine: ArrayEngine, k: int, s: float, clock: Any) -> float:
+def pass_seconds(engine: ArrayEngine, k: int, s: float, clock: Any) -> float:
     """Seconds of one pass at exponent s."""
     theta, weights = engine.rows(np.arange(k)), np.full(engine.p, 1.0 / engine.p)
     with one_blas_thread():
@@ -59,7 +71,7 @@ def cores(turns: int) -> dict[str, float]:
     found = {}
     for s in (-5.0, -np.inf):
         times = [
-            [passes(engine, 20, s, time.perf_counter) for engine in (one, two)]
+            [pass_seconds(engine, 20, s, time.perf_counter) for engine in (one, two)]
             for _ in range(turns + 1)
         ][1:]
         found[f"one core / two, s = {s:g}"] = float(np.median([a / b for a, b in times]))
@@ -88,7 +100,10 @@ def growth(turns: int) -> dict[str, float]:
     for name, sizes in ladders.items():
         engines = [(ArrayEngine(blobs(n, p, k)), k) for n, p, k in sizes]
         times = np.min(
-            [[passes(e, k, -5.0, time.process_time) for e, k in engines] for _ in range(turns)],
+            [
+                [pass_seconds(e, k, -5.0, time.process_time) for e, k in engines]
+                for _ in range(turns)
+            ],
             axis=0,
         )
         steps = np.log([size[{"n": 0, "p": 1, "k": 2}[name]] for size in sizes])
@@ -97,30 +112,35 @@ def growth(turns: int) -> dict[str, float]:
 
 
 def out_of_core(gigabytes: float) -> dict[str, float]:
-    """A file against an array in memory: time a row and a step, and resident memory."""
+    """A file against an array in memory: time of a row in a pass, and resident memory."""
     p = 20
     n = int(gigabytes * 2**30 / (8 * p))
     small = min(n, 1_000_000)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
-        rows = np.lib.format.open_memmap(path, "w+", np.float64, (n, p))
         part = blobs(small, p, 10)
+        rows = np.lib.format.open_memmap(path, "w+", np.float64, (n, p))
+        rng = np.random.default_rng(1)
         for start in range(0, n, small):
-            rows[start : start + small] = part[: n - start] + 1e-9 * start
+            rows[start : start + small] = part[: n - start] + rng.normal(0, 0.1, p)
         rows.flush()
         del rows
-        command = [sys.executable, "-W", "ignore", "-c", CHILD, str(path), str(n)]
+        command = [sys.executable, "-W", "ignore", "-c", CHILD, str(path), str(n), str(ALLOWED)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, steps, resident = map(float, done.stdout.split())
-    begin = time.perf_counter()
-    found = ewp.fit(part, 10, 0.05 * small, random_state=0, max_iter=30)
-    inside = (time.perf_counter() - begin) / small / (found.n_iter + 3)
+    seconds, passes, resident, steps, converged = done.stdout.split()
+    engine = ArrayEngine(part)
+    times = [pass_seconds(engine, 10, s, time.perf_counter) for s in (-5.0, -np.inf) * 5]
+    inside = float(np.mean(times)) / small
     return {
-        f"file of {gigabytes:g} GB / memory, time a row and step": seconds
+        f"file of {gigabytes:g} GB / memory, time of a row in a pass": float(seconds)
         / n
-        / (steps + 3)
+        / float(passes)
         / inside,
-        "resident memory, MB": resident,
+        "file: resident memory, MB": float(resident),
+        "file: steps": float(steps),
+        "file: passes": float(passes),
+        "file: converged": float(converged == "True"),
+        "file: seconds": float(seconds),
     }
 
 
@@ -148,6 +168,13 @@ def dask(n: int, turns: int) -> dict[str, float]:
     return {f"Dask, two processes / memory, two threads, n = {n:,}": float(np.median(ratios))}
 
 
+def table(turns: int, gigabytes: float, rows: int) -> pd.DataFrame:
+    """All figures, one a row."""
+    found = cores(turns) | memory() | growth(turns)
+    found |= out_of_core(gigabytes) | dask(rows, max(turns // 2, 1))
+    return pd.DataFrame({"figure": list(found), "value": list(found.values())})
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -155,10 +182,8 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the file")
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows on the cluster")
     options = parser.parse_args()
-    found = {"load of the machine": os.getloadavg()[0]}
-    found |= cores(options.turns) | memory() | growth(options.turns)
-    found |= out_of_core(options.gigabytes) | dask(options.rows, max(options.turns // 2, 1))
-    print(pd.Series(found).to_string(float_format="%.3g"))
+    found = table(options.turns, options.gigabytes, options.rows)
+    print(found.to_string(index=False, float_format="%.3g"))
 
 
 if __name__ == "__main__":

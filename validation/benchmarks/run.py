@@ -1,0 +1,89 @@
+"""All benchmarks in one run, written as one page of tables.
+
+Run ``make bench`` or ``python validation/benchmarks/run.py``. Every table is written to
+``results.md`` beside this file, and kept as CSV, as soon as it is finished, with the load of the
+machine before and after; ``--only`` measures one of them again and leaves the others as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+
+import iteration
+import numpy as np
+import pandas as pd
+import scaling
+import whole_fits
+
+HERE = Path(__file__).parent
+
+TITLES = {
+    "iteration": "One iteration beside one Lloyd iteration of scikit-learn and beside the limit",
+    "whole_fits": "Whole fits beside k-means with ten starts, sparse k-means and sparcl",
+    "scaling": "Cores, memory, growth, files, Dask",
+}
+
+
+def load() -> str:
+    """Load of the machine over the last minute."""
+    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def text(value: object) -> str:
+    """A cell: numbers with three digits."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def markdown(table: pd.DataFrame) -> list[str]:
+    """Lines of a Markdown table."""
+    head = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+    rows = table.astype(object).itertuples(index=False)
+    return head + ["| " + " | ".join(map(text, row)) + " |" for row in rows]
+
+
+def write() -> None:
+    """Put the tables that are there on one page."""
+    lines = ["# Benchmarks", "", "Ratios, measured in turns within one run; see the scripts.", ""]
+    for name, title in TITLES.items():
+        path = HERE / f"{name}.csv"
+        if not path.exists():
+            continue
+        note, _, rest = path.read_text().partition("\n")
+        lines += [f"## {title}", "", *markdown(pd.read_csv(path, comment="#")), ""]
+        lines += [f"{note.lstrip('# ')}.", ""] if rest else []
+    (HERE / "results.md").write_text("\n".join(lines))
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=list(TITLES), help="measure one table")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--largest", type=float, default=np.inf, help="skip larger n*p*k")
+    parser.add_argument("--slow", type=float, default=5e7, help="largest n*p*k for sparcl")
+    parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows on the cluster")
+    options = parser.parse_args()
+    measures: dict[str, Callable[[], pd.DataFrame]] = {
+        "iteration": lambda: iteration.table(options.turns, options.largest),
+        "whole_fits": lambda: whole_fits.table(options.turns, options.slow),
+        "scaling": lambda: scaling.table(options.turns, options.gigabytes, options.rows),
+    }
+    for name, measure in measures.items():
+        if options.only in (None, name):
+            before = load()
+            found = measure().to_csv(index=False, float_format="%.4g")
+            note = f"# Load before {before}, after {load()}; Python {platform.python_version()}"
+            (HERE / f"{name}.csv").write_text(f"{note}, NumPy {np.__version__}\n{found}")
+            write()
+            print(f"{TITLES[name]}\n{found}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
