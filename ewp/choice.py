@@ -159,6 +159,10 @@ class Choice:
             "best_score": best.mean,
             "family_best_score": top.mean,
             "runner_up": None if runner_up is None else describe(runner_up),
+            "total": self.total,
+            "curve": [
+                describe(entry) | {"replicates": len(entry.scores)} for entry in self.entries
+            ],
         }
 
 

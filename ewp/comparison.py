@@ -169,6 +169,7 @@ def compare(
         complete=complete,
         data=array,
         classes=classes,
+        seed=int(random_state) if isinstance(random_state, int | np.integer) else None,
     )
 
 

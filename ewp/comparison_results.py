@@ -59,6 +59,8 @@ class Comparison(Printed):
         The features as they were compared.
     classes : ndarray of shape (n,) or None
         The known classes, counted from 0.
+    seed : int or None
+        The user's `random_state`, if it was an integer.
     """
 
     scores: pd.DataFrame
@@ -74,6 +76,7 @@ class Comparison(Printed):
     complete: bool
     data: Array
     classes: np.ndarray | None
+    seed: int | None = None
 
     @property
     def methods(self) -> list[str]:
