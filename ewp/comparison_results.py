@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import entr
 
 from ewp._printed import Printed
+from ewp._reported import Reported
 from ewp.kernel import Array
 from ewp.measures import MEASURES, signed_rank
 
@@ -25,7 +26,7 @@ LEVEL = 0.05
 
 
 @dataclass(eq=False, repr=False)
-class Comparison(Printed):
+class Comparison(Printed, Reported):
     """Methods compared over trials; instances come from `ewp.compare`.
 
     Attributes

@@ -19,6 +19,7 @@ import pandas as pd
 
 from ewp._pictures import Pictures
 from ewp._printed import Printed
+from ewp._reported import Reported
 from ewp._tables import Tables
 from ewp.diagnostics import Diagnostics
 
@@ -35,7 +36,7 @@ __all__ = ["EWPResults"]
 
 
 @dataclass(eq=False, repr=False)
-class EWPResults(Printed, Tables, Pictures, Diagnostics):
+class EWPResults(Printed, Reported, Tables, Pictures, Diagnostics):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
