@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ __all__ = [
     "check_jobs",
     "check_number",
     "listing",
+    "problem_with_file",
 ]
 
 
@@ -80,3 +83,14 @@ def listing(items: list[Any], most: int = 10) -> str:
     """Show the first of some items in a message."""
     shown = ", ".join(repr(item) for item in items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def problem_with_file(path: Path) -> str | None:
+    """Why a file cannot be written; None if it can, as far as one sees beforehand."""
+    if path.is_dir():
+        return "this is a folder; give the name of a file"
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist; make it first"
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        return "it may not be written; choose another folder"
+    return None

@@ -1,33 +1,35 @@
-"""The command line ``ewp``: a thin face over the package, one function a command."""
+"""The command line ``ewp``: a thin face over the package, one function a command.
+
+Options are declared in `_cli_options`, tables read by `_cli_tables`, results given back by
+`_cli_output`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ewp import __version__
+from ewp import _cli_options as opt
+from ewp import _cli_output as output
+from ewp import _cli_records as records
+from ewp._cli_tables import TableReader
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="ewp",
     help="Entropy Weighted Power k-means: clustering that learns which features matter.",
+    epilog="Exit codes: 0 done; 1 ewp doctor found something missing; 2 the arguments or the data "
+    "cannot be used, and stderr says why; 3 done, but the fit did not converge; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-class Scale(StrEnum):
-    """Scalings on the command line."""
-
-    auto = "auto"
-    standard = "standard"
-    none = "none"
 
 
 def _version(asked: bool) -> None:
@@ -46,66 +48,197 @@ def options(
     """Entropy Weighted Power k-means: clustering that learns which features matter."""
 
 
-def _fail(command: str, message: object) -> typer.Exit:
-    """Say what was wrong on stderr; the caller raises the exit code that is returned."""
-    typer.echo(f"ewp {command}: {message}", err=True)
-    return typer.Exit(2)
+@app.command()
+@opt.expanded
+def fit(
+    data: opt.Data,
+    k: opt.Number,
+    reading: opt.Reading,
+    giving: opt.Giving,
+    lam: opt.Lam = "auto",
+    scale: opt.Scaling = opt.Scale.auto,
+    dispersion: opt.Form = opt.Dispersion.auto,
+    starts: opt.Starts = 1,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Resamples for intervals of the weights; 0 for none.")
+    ] = 0,
+    stability: Annotated[
+        int, typer.Option(min=0, help="Resamples for the stability of the clusters; 0 for none.")
+    ] = 0,
+    test: Annotated[bool, typer.Option("--test", help="Test every feature.")] = False,
+    consistency: Annotated[
+        bool, typer.Option("--consistency", help="Fit subsamples of growing size too.")
+    ] = False,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
+) -> None:
+    """Cluster the rows of a table and learn which of its columns matter."""
+    from ewp.choice import SelectionOptions
+    from ewp.model import EWP
+
+    with output.guarded("fit"):
+        output.check_targets(giving)
+        model = EWP(
+            k,
+            opt.penalty(lam),
+            scale=scale.option,
+            dispersion=dispersion.value,
+            n_init=starts,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=giving.bars,
+        )
+        table = TableReader(data, reading, progress=giving.bars)
+        rows = table.load()
+        output.tell("fit", table.notes)
+        # an interrupted selection ends the command: it does not go on with what is finished
+        model.fit_selecting(rows, None, SelectionOptions(partial=False))
+        results = model.results_
+        how: dict[str, Any] = {"random_state": seed, "n_jobs": jobs, "progress": giving.bars}
+        if bootstrap:
+            results.bootstrap(bootstrap, **how)
+        if stability:
+            results.stability(stability, **how)
+        if test:
+            results.test_features(**how)
+        if consistency:
+            results.consistency(**how)
+        output.deliver_fit("fit", results, results, table, giving)
 
 
 @app.command()
+@opt.expanded
+def select(
+    data: opt.Data,
+    k: Annotated[
+        str,
+        typer.Option("-k", help="Number of clusters, or numbers to choose from: 2-8 or 2,4,6."),
+    ],
+    reading: opt.Reading,
+    giving: opt.Giving,
+    criterion: Annotated[
+        str, typer.Option(help="What is compared: predictive, stability or gap.")
+    ] = "predictive",
+    rule: Annotated[
+        str | None, typer.Option(help="stable, 1se or max for the penalty; 1se or max for k.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds or replicates.")] = 5,
+    grid: Annotated[int, typer.Option(min=1, help="Number of penalties to try.")] = 10,
+    scale: opt.Scaling = opt.Scale.auto,
+    dispersion: opt.Form = opt.Dispersion.auto,
+    starts: opt.Starts = 1,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
+) -> None:
+    """Choose the penalty, and the number of clusters if several are given, without labels."""
+    from ewp.selection import select_k, select_lambda
+
+    with output.guarded("select"):
+        output.check_targets(giving)
+        numbers = opt.numbers_of_clusters(k)
+        how: dict[str, Any] = {
+            "criterion": criterion,
+            "cv": folds,
+            "n_lams": grid,
+            "scale": scale.option,
+            "dispersion": dispersion.value,
+            "n_init": starts,
+            "random_state": seed,
+            "n_jobs": jobs,
+            "progress": giving.bars,
+        }
+        if rule is not None:
+            how["rule"] = rule
+        table = TableReader(data, reading, progress=giving.bars)
+        rows = table.load()
+        output.tell("select", table.notes)
+        found: Any = (
+            select_k(rows, numbers, **how)
+            if len(numbers) > 1
+            else select_lambda(rows, numbers[0], **how)
+        )
+        output.deliver_fit("select", found, found.results, table, giving)
+
+
+@app.command()
+@opt.expanded
 def compare(
-    data: Annotated[Path, typer.Argument(help="CSV file with a header, one row a point.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="Number of clusters.")],
+    data: opt.Data,
+    k: opt.Number,
+    reading: opt.Reading,
+    giving: opt.Giving,
     truth: Annotated[
         str | None, typer.Option(help="Column of known classes, for scoring alone.")
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Number of random starts.")] = 20,
-    scale: Annotated[
-        Scale, typer.Option(help="What is done to the features, for all methods alike.")
-    ] = Scale.auto,
+    scale: opt.Scaling = opt.Scale.auto,
     methods: Annotated[
         str, typer.Option(help="Names of methods, separated by commas.")
     ] = "kmeans,wkmeans,power,sparse,ewp",
-    lam: Annotated[
-        float | None, typer.Option(help="Penalty of EWP; chosen by its selection if not given.")
-    ] = None,
+    lam: opt.Lam = "auto",
     wbound: Annotated[
         float | None,
         typer.Option(help="Bound of sparse k-means; chosen by its gap if not given."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the starts and choices.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for all cores.")] = 1,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = 1,
 ) -> None:
     """Compare EWP with its peers on a table, all from the same starts."""
-    import pandas as pd
-
     from ewp.comparison import compare as run
 
-    try:
-        table = pd.read_csv(data)
-        classes = None
-        if truth is not None:
-            if truth not in table:
-                raise ValueError(
-                    f"{data} has no column {truth!r}; it has {', '.join(map(str, table.columns))}"
-                )
-            classes = table.pop(truth)
+    with output.guarded("compare"):
+        output.check_targets(giving)
+        table = TableReader(data, reading, truth=truth, progress=giving.bars)
+        rows = table.load(whole=True)
+        output.tell("compare", table.notes)
         found = run(
-            table,
+            rows,
             k,
-            classes,
+            table.classes or None,
             methods=[name.strip() for name in methods.split(",")],
             n_trials=trials,
-            scale=None if scale is Scale.none else scale.value,
-            lam="auto" if lam is None else lam,
+            scale=scale.option,
+            lam=opt.penalty(lam),
             wbound="gap" if wbound is None else wbound,
             random_state=seed,
             n_jobs=jobs,
-            progress=sys.stderr.isatty(),
+            progress=giving.bars,
         )
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        raise _fail("compare", error) from error
-    typer.echo(str(found))
+        output.deliver_comparison(found, table, giving)
+
+
+@app.command()
+@opt.expanded
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help="File of a fit, or the folder that --out wrote it to.")
+    ],
+    data: opt.Data,
+    reading: opt.Reading,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file to write; standard output if not given.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of CSV.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bars.")] = False,
+) -> None:
+    """Assign the rows of a table to the clusters of a fit."""
+    from ewp.results import EWPResults
+
+    with output.guarded("predict"):
+        output.check_file("--out", out)
+        results = EWPResults.load(model / output.MODEL if model.is_dir() else model)
+        named = bool(results.options.get("named_features", True))
+        only = [str(name) for name in results.feature_names] if named else None
+        bars = sys.stderr.isatty() and not quiet
+        table = TableReader(data, reading, only=only, progress=bars)
+        assigned = output.assignments(results, table)
+        output.tell("predict", table.notes)
+        if json:
+            records.show_json(records.assignment_record(assigned, results, table))
+        if out is not None:
+            assigned.to_csv(out)
+        elif not json:
+            typer.echo(assigned.to_csv(), nl=False)
 
 
 @app.command()
@@ -114,32 +247,53 @@ def demo(
         Path, typer.Option(help="Picture to write; the suffix chooses the format.")
     ] = Path("ewp-demo.png"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data and the methods.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Run the paper's motivating example: 20 clusters, 100 features, 5 of them relevant."""
     from ewp import demo as example
 
-    problem = example.problem_with(out)
-    if problem:
-        raise _fail("demo", f"--out {str(out)!r}: {problem}")
-    typer.echo("Simulation 2 of the paper: 2000 rows, 100 features of which 5 matter, 20 clusters.")
-    found = example.run(seed)
-    typer.echo(f"\n{found.results.summary()}\n")
-    typer.echo("Every method from the same three random starts, means:")
-    typer.echo(found.table().to_string(float_format="{:.3f}".format, na_rep="-"))
-    example.draw(found, out)
-    typer.echo(f"\nPicture written to {out}")
+    with output.guarded("demo"):
+        problem = example.problem_with(out)
+        if problem:
+            raise ValueError(f"--out {str(out)!r}: {problem}")
+        title = "Simulation 2 of the paper: 2000 rows, 100 features of which 5 matter, 20 clusters."
+        if not json:
+            typer.echo(title)
+        found = example.run(seed)
+        if json:
+            records.show_json(records.demo_record(found.table(), title, out))
+        else:
+            typer.echo(f"\n{found.results.summary()}\n")
+            typer.echo("Every method from the same three random starts, means:")
+            typer.echo(found.table().to_string(float_format="{:.3f}".format, na_rep="-"))
+        example.draw(found, out)
+        if not json:
+            typer.echo(f"\nPicture written to {out}")
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
     """Say what is there of R, rpy2 and sparcl, and what cures what is not; exit with 0 or 1."""
     import r_bridge
 
-    found = r_bridge.check()
-    typer.echo(str(found))
-    raise typer.Exit(0 if found.ready else 1)
+    with output.guarded("doctor"):
+        found = r_bridge.check()
+        if json:
+            problems = [str(problem) for problem in found.problems]
+            records.show_json(
+                dataclasses.asdict(found) | {"ready": found.ready, "problems": problems}
+            )
+        else:
+            typer.echo(str(found))
+        raise typer.Exit(0 if found.ready else output.NOT_READY)
 
 
 def main() -> None:
     """Entry point of the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # a terminal that lacks a character shows another instead of failing
+            stream.reconfigure(errors="replace")
     app()

@@ -6,7 +6,6 @@ on standardised features, with a summary, a table and a picture.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ewp.checks import problem_with_file
 from ewp.comparison import compare
 from ewp.comparison_results import Comparison
 from ewp.datasets import make_simulation2
@@ -110,15 +110,9 @@ def problem_with(path: Path) -> str | None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     formats = FigureCanvasAgg.get_supported_filetypes()
-    if path.is_dir():
-        return "this is a folder; give the name of a file"
-    if path.suffix.lower().removeprefix(".") not in formats:
+    if not path.is_dir() and path.suffix.lower().removeprefix(".") not in formats:
         return f"the suffix must be one of {', '.join(sorted(formats))}"
-    if not path.parent.is_dir():
-        return f"the folder {path.parent} does not exist; make it first"
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        return "it may not be written; choose another folder"
-    return None
+    return problem_with_file(path)
 
 
 def draw(found: Demo, path: Path) -> None:
