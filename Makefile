@@ -32,7 +32,7 @@ mypy: $(VENV)/.installed-dev ## Check types
 	$(RUN) -m mypy $(wildcard ewp r_bridge)
 
 .PHONY: pytest
-pytest: $(VENV)/.installed-dev $(VENV)/.installed-r ## Run the tests alone
+pytest: $(VENV)/.installed-dev $(VENV)/.installed-r $(VENV)/.installed-browser ## Run the tests alone
 	$(RUN) -m pytest
 
 .PHONY: rpkg
@@ -70,3 +70,7 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 # The script makes the file itself, once R can be called: without R it is asked again every time.
 $(VENV)/.installed-r: pyproject.toml .ci/setup-r $(VENV)/.installed-dev
 	.ci/setup-r $(VENV)
+
+# So does this one, once a browser is there.
+$(VENV)/.installed-browser: .ci/setup-browser $(VENV)/.installed-dev
+	.ci/setup-browser $(VENV)
