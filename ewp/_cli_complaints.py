@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import re
 import shlex
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -198,13 +200,9 @@ def of_reading(table: TableReader) -> Iterator[None]:
         raise InputError(_unparsed(table, str(error))) from error
     except InputError:
         raise
-    except (OSError, EOFError, ValueError) as error:
-        # pyarrow's errors are among these; csv.Error is not
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
+        # pyarrow's own errors are among these
         raise InputError(f"{table.name} cannot be read: {str(error).splitlines()[0]}") from error
-    except Exception as error:
-        if type(error).__module__ in ("_csv", "zlib"):
-            raise InputError(f"{table.name} cannot be read: {error}") from error
-        raise
 
 
 def _unparsed(table: TableReader, message: str) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "Scaling",
     "Seed",
     "Starts",
+    "Steps",
     "expanded",
     "numbers_of_clusters",
     "penalty",
@@ -78,6 +79,7 @@ Lam = Annotated[
 Scaling = Annotated[Scale, typer.Option("--scale", help="What is done to the features.")]
 Form = Annotated[Dispersion, typer.Option("--dispersion", help="Form of the weights.")]
 Starts = Annotated[int, typer.Option("--starts", min=1, help="Number of starts of a fit.")]
+Steps = Annotated[int, typer.Option("--max-iter", min=1, help="Largest number of steps of a fit.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all that is drawn.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Number of cores; -1 for all.")]
 

@@ -67,8 +67,8 @@ def guarded(command: str) -> Iterator[None]:
         warnings.showwarning = show
         try:
             yield
-        except BrokenPipeError:
-            raise  # typer leaves quietly when nobody reads on
+        except (typer.Exit, BrokenPipeError):
+            raise  # a RuntimeError with a code; and typer leaves quietly when nobody reads on
         except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
             _note(command, error)
             raise typer.Exit(BAD_INPUT) from error

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -133,7 +134,7 @@ def open_stream(
         content = io.BufferedReader(cast("Any", gzip.GzipFile(fileobj=content)), 2**20)
         try:
             head = content.peek(8192)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{stream.name} is damaged: {error}") from error
     if not head:
         raise InputError(f"{stream.name} is empty; it should have a header and one line a row")

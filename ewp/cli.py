@@ -59,6 +59,7 @@ def fit(
     scale: opt.Scaling = opt.Scale.auto,
     dispersion: opt.Form = opt.Dispersion.auto,
     starts: opt.Starts = 1,
+    max_iter: opt.Steps = 500,
     bootstrap: Annotated[
         int, typer.Option(min=0, help="Resamples for intervals of the weights; 0 for none.")
     ] = 0,
@@ -84,6 +85,7 @@ def fit(
             scale=scale.option,
             dispersion=dispersion.value,
             n_init=starts,
+            max_iter=max_iter,
             random_state=seed,
             n_jobs=jobs,
             progress=giving.bars,
@@ -127,6 +129,7 @@ def select(
     scale: opt.Scaling = opt.Scale.auto,
     dispersion: opt.Form = opt.Dispersion.auto,
     starts: opt.Starts = 1,
+    max_iter: opt.Steps = 500,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
 ) -> None:
@@ -143,6 +146,7 @@ def select(
             "scale": scale.option,
             "dispersion": dispersion.value,
             "n_init": starts,
+            "max_iter": max_iter,
             "random_state": seed,
             "n_jobs": jobs,
             "progress": giving.bars,
