@@ -76,6 +76,8 @@ def guarded(command: str) -> Iterator[None]:
             _note(command, "there is not enough memory for this; take fewer rows or columns")
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
+            if sys.stderr.isatty():
+                typer.echo(err=True)  # a bar may stand in the line
             _note(command, "interrupted; nothing more was written")
             raise typer.Exit(INTERRUPTED) from error
 
