@@ -147,7 +147,8 @@ def plot_trace(
             panel.axvline(m[reached[0]], color=INK, lw=1, ls=":", label=name)
     top.legend(fontsize="small", edgecolor="none", framealpha=0.9)
     for panel in panels[1:]:
-        panel.plot(m[annealed], -s[annealed], color=PALETTE[2], lw=1.8)
+        alone = "o" if annealed.sum() == 1 else None  # one point makes no line
+        panel.plot(m[annealed], -s[annealed], color=PALETTE[2], lw=1.8, marker=alone)
         if np.isfinite(critical) and critical < 0:
             panel.hlines(-critical, m[0], m[annealed].max(), INK, ":", lw=1)
         panel.set_yscale("log")
