@@ -243,20 +243,27 @@ def _diagnostics(results: EWPResults) -> list[dict[str, Any]]:
 
 
 def _call(results: EWPResults) -> str:
-    """The call that gives these results again."""
+    """The call that gives these results again; what is too long to print goes by its name."""
     options = results.options
-    arguments: dict[str, Any] = {
-        "lam": results.lam,
-        "scale": "standard" if results.scaling == "standard" else None,
-        "dispersion": results.dispersion,
+    arguments: dict[str, str] = {
+        "lam": repr(results.lam),
+        "scale": repr("standard" if results.scaling == "standard" else None),
+        "dispersion": repr(results.dispersion),
     }
     defaults = {"s0": "auto", "init": "k-means++", "n_init": 1, "polish": True}
     for key, default in (defaults | {"max_iter": 500, "tol": 1e-8}).items():
-        if options.get(key, default) != default:
-            arguments[key] = options[key]
+        value = options.get(key, default)
+        if value != default:
+            arguments[key] = "init" if value == "array" else repr(value)
     if results.eta != 1.05:
-        arguments["eta"] = results.eta
+        arguments["eta"] = repr(results.eta)
+    spread = _spread(results)
+    varying = np.ones(results.n_features, bool) if spread is None else spread > 0
+    if varying.any() and np.ptp(results.prior[varying]) > 1e-12:
+        arguments["prior"] = "prior"
+    if show._is_weighted(results):
+        arguments["sample_weight"] = "sample_weight"
     if options.get("random_state") is not None:
-        arguments["random_state"] = options["random_state"]
-    listed = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+        arguments["random_state"] = repr(options["random_state"])
+    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
     return f"ewp.fit(X, {results.n_clusters}, {listed})"

@@ -73,6 +73,25 @@ def test_a_fit_is_told_in_one_sentence_with_the_call_that_repeats_it(chosen):
     pd.testing.assert_series_equal(again.weights, chosen.weights)
 
 
+def test_the_call_names_what_cannot_be_printed():
+    X = make_simulation2(3, n=120, p=5, n_relevant=2, random_state=0).X
+    X = np.c_[X, np.ones(len(X))]  # a constant column gets no weight, without a prior
+    given = {
+        "init": X[[0, 40, 80]],
+        "prior": np.array([1.0, 2.0, 1.0, 1.0, 0.0, 1.0]),
+        "sample_weight": np.linspace(0.5, 1.5, len(X)),
+    }
+    for names in ([], ["init"], ["prior"], ["sample_weight", "init"]):
+        chosen = {name: given[name] for name in names}
+        first = ewp.fit(X, 3, 6.0, random_state=1, **chosen)
+        call = re.search(r"ewp\.fit\(X, .*?\)(?= )", Page(render_report(first)).text)[0]
+        assert [name for name in given if f"{name}={name}" in call] == [
+            name for name in given if name in names
+        ]
+        again = eval(call, {"ewp": ewp, "X": X, **given})
+        pd.testing.assert_series_equal(again.weights, first.weights)
+
+
 def test_the_choice_of_the_penalty_is_drawn_with_the_choice_marked(chosen, tmp_path):
     page = render_report(chosen)
     section = page[page.index('id="penalty"') : page.index('id="annealing"')]
