@@ -176,7 +176,7 @@ def assignments(results: EWPResults, table: TableReader) -> pd.DataFrame:
 def _details(table: TableReader) -> dict[str, str]:
     """Lines of a report that only the command line knows."""
     return {
-        "File": table.name.strip("'\""),
+        "File": "standard input" if table.path == "-" else table.path,
         "SHA-256 of the file": table.sha256,
         "Command": shlex.join(["ewp", *sys.argv[1:]]),
     }

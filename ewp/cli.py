@@ -74,10 +74,10 @@ def fit(
     jobs: opt.Jobs = 1,
 ) -> None:
     """Cluster the rows of a table and learn which of its columns matter."""
-    from ewp.choice import SelectionOptions
-    from ewp.model import EWP
-
     with output.guarded("fit"):
+        from ewp.choice import SelectionOptions
+        from ewp.model import EWP
+
         output.check_targets(giving)
         model = EWP(
             k,
@@ -134,9 +134,9 @@ def select(
     jobs: opt.Jobs = 1,
 ) -> None:
     """Choose the penalty, and the number of clusters if several are given, without labels."""
-    from ewp.selection import select_k, select_lambda
-
     with output.guarded("select"):
+        from ewp.selection import select_k, select_lambda
+
         output.check_targets(giving)
         numbers = opt.numbers_of_clusters(k)
         how: dict[str, Any] = {
@@ -188,9 +188,9 @@ def compare(
     jobs: opt.Jobs = 1,
 ) -> None:
     """Compare EWP with its peers on a table, all from the same starts."""
-    from ewp.comparison import compare as run
-
     with output.guarded("compare"):
+        from ewp.comparison import compare as run
+
         output.check_targets(giving)
         table = TableReader(data, reading, truth=truth, progress=giving.bars)
         rows = table.load(whole=True)
@@ -226,9 +226,9 @@ def predict(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bars.")] = False,
 ) -> None:
     """Assign the rows of a table to the clusters of a fit."""
-    from ewp.results import EWPResults
-
     with output.guarded("predict"):
+        from ewp.results import EWPResults
+
         output.check_file("--out", out)
         results = EWPResults.load(model / output.MODEL if model.is_dir() else model)
         named = bool(results.options.get("named_features", True))
@@ -254,9 +254,9 @@ def demo(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Run the paper's motivating example: 20 clusters, 100 features, 5 of them relevant."""
-    from ewp import demo as example
-
     with output.guarded("demo"):
+        from ewp import demo as example
+
         problem = example.problem_with(out)
         if problem:
             raise ValueError(f"--out {str(out)!r}: {problem}")
@@ -280,9 +280,9 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Say what is there of R, rpy2 and sparcl, and what cures what is not; exit with 0 or 1."""
-    import r_bridge
-
     with output.guarded("doctor"):
+        import r_bridge
+
         found = r_bridge.check()
         if json:
             problems = [str(problem) for problem in found.problems]
