@@ -68,7 +68,7 @@ class Simulation:
 def make_simulation1(
     d: int, n: int = 1000, sd: float = 0.015, random_state: RandomState = None
 ) -> Simulation:
-    """Draw the paper's Simulation 1 [1]_: a 10 x 10 grid of clusters and d noise features.
+    """Draw the paper's Simulation 1: a 10 x 10 grid of clusters and d noise features.
 
     Each of n points belongs to one of 100 clusters, all equally likely. The first two features
     are N(θ_j, sd²) about the points θ_j of the grid {0.1, 0.2, …, 1.0}², the other d are N(0, 1).
@@ -114,7 +114,7 @@ def make_simulation2(
     sd: float = 0.015,
     random_state: RandomState = None,
 ) -> Simulation:
-    """Draw the paper's Simulation 2 [1]_: k clusters in few of many features.
+    """Draw the paper's Simulation 2: k clusters in few of many features.
 
     Each of n points belongs to one of k clusters, all equally likely. The first `n_relevant`
     features are N(θ_jl, sd²) with θ_jl uniform on (0, 1), the others are N(0, 1).
@@ -159,7 +159,7 @@ def make_feature_selection(
     sd: float = 0.015,
     random_state: RandomState = None,
 ) -> Simulation:
-    """Draw the data of the paper's study of feature selection [1]_.
+    """Draw the data of the paper's study of feature selection.
 
     The design of `make_simulation2` at a size where every feature's weight can be looked at.
 
