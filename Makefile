@@ -13,7 +13,7 @@ export MPLBACKEND ?= Agg
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: $(VENV)/.installed ## Install the package and run the example of the paper
@@ -42,6 +42,15 @@ rpkg: $(VENV)/.installed-r ## Build and check the R package, where R can be had
 .PHONY: bench
 bench: $(VENV)/.installed-dev $(VENV)/.installed-r ## Measure speeds, as ratios, into validation/benchmarks/results.md
 	$(RUN) validation/benchmarks/run.py
+
+.PHONY: vignettes
+vignettes: $(VENV)/.installed-dev ## Run the notebooks and write their pages, vignettes/html
+	$(RUN) vignettes/render.py
+
+.PHONY: docs
+docs: $(VENV)/.installed-dev ## Build the documentation, build/docs/index.html
+	$(RUN) -m sphinx -W --keep-going -q -b html -d build/doctrees vignettes/site build/docs
+	@echo 'The documentation is in build/docs/index.html'
 
 .PHONY: format
 format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed
