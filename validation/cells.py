@@ -1,0 +1,231 @@
+"""Cells: pieces of a long computation, each kept in a file as soon as it is finished.
+
+A cell is a function of `validation.tasks` and its inputs. The name of its file is a hash of these,
+of the function's module and of the modules of `ewp` that compute, comments and docstrings aside:
+what is on disk is what the code at hand would find. An interruption loses the cell under way.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+
+import ewp
+from ewp._progress import tqdm
+
+__all__ = ["Cell", "Store", "code_digest", "source_digest"]
+
+#: Modules of `ewp` that print, draw or read; a change in them changes no number.
+_SILENT = (
+    "_comparison_text",
+    "_consistency_text",
+    "_diagnostic_text",
+    "_pictures",
+    "_printed",
+    "_progress",
+    "_selection_text",
+    "_summary",
+    "cli",
+    "comparison_plots",
+    "consistency_plots",
+    "datasets",
+    "demo",
+    "diagnostic_plots",
+    "drawing",
+    "plots",
+    "realdata",
+    "selection_plots",
+    "storage",
+)
+
+
+def code_digest(text: str) -> str:
+    """Hash of Python code without its comments, layout and docstrings.
+
+    Examples
+    --------
+    >>> code_digest("x = 1  # one") == code_digest("x=1")
+    True
+    >>> code_digest("x = 1") == code_digest("x = 2")
+    False
+    """
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                body[0] = ast.Expr(ast.Constant(""))
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+@cache
+def source_digest() -> str:
+    """Hash of the modules of `ewp` that compute."""
+    folder = Path(ewp.__file__).parent
+    files = sorted(path for path in folder.rglob("*.py") if path.stem not in _SILENT)
+    text = "".join(f"{path.relative_to(folder)}{code_digest(path.read_text())}" for path in files)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _module_digest(name: str) -> str:
+    """Hash of a module of tasks and of those that it imports from its own package."""
+    module = import_module(name)
+    assert module.__file__ is not None
+    text = Path(module.__file__).read_text()
+    package = name.rpartition(".")[0]
+    inner = sorted(
+        node.module
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package + ".")
+    )
+    return code_digest(text) + "".join(_module_digest(one) for one in inner)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of work.
+
+    Attributes
+    ----------
+    task : str
+        Module below `validation.tasks` and function, as in ``"simulations.table1"``.
+    inputs : dict
+        Arguments of the function: numbers, texts, lists of these.
+    rank : int
+        Cells of a lower rank are computed first; it is no part of the key.
+    """
+
+    task: str
+    inputs: dict[str, Any] = field(default_factory=dict)
+    rank: int = 1
+
+    @property
+    def _module(self) -> str:
+        return f"validation.tasks.{self.task.rpartition('.')[0]}"
+
+    @property
+    def key(self) -> str:
+        """Name of the file that keeps the cell."""
+        parts = [
+            self.task,
+            json.dumps(self.inputs, sort_keys=True),
+            _module_digest(self._module),
+            source_digest(),
+        ]
+        return hashlib.sha256("|".join(parts).encode()).hexdigest()[:24]
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self.inputs.items())
+        return f"{self.task}({given})"
+
+    def compute(self) -> Any:
+        """Call the function."""
+        function = getattr(import_module(self._module), self.task.rpartition(".")[2])
+        return function(**self.inputs)
+
+
+@dataclass
+class Store:
+    """A folder of finished cells.
+
+    Attributes
+    ----------
+    folder : Path
+    """
+
+    folder: Path
+
+    def _path(self, cell: Cell) -> Path:
+        return self.folder / cell.task / f"{cell.key}.json"
+
+    def __contains__(self, cell: Cell) -> bool:
+        return self._path(cell).exists()
+
+    def get(self, cell: Cell) -> Any:
+        """Value of a cell; None if it is not finished."""
+        path = self._path(cell)
+        return json.loads(path.read_text())["value"] if path.exists() else None
+
+    def finished(self, cells: Iterable[Cell]) -> list[tuple[Cell, Any]]:
+        """Those cells that are finished, with their values."""
+        return [(cell, self.get(cell)) for cell in cells if cell in self]
+
+    def _fill(self, cell: Cell) -> str | None:
+        """Compute a cell and keep it; return what went wrong."""
+        begin = time.perf_counter()
+        try:
+            value = cell.compute()
+        except Exception:
+            return f"{cell}\n{traceback.format_exc()}"
+        kept = {
+            "cell": str(cell),
+            "seconds": round(time.perf_counter() - begin, 2),
+            "value": value,
+        }
+        path = self._path(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps(kept, default=float))
+        partial.replace(path)
+        return None
+
+    def fill(
+        self,
+        cells: Iterable[Cell],
+        *,
+        n_jobs: int | None = None,
+        minutes: float | None = None,
+        progress: bool = False,
+    ) -> list[str]:
+        """Compute the cells that are not finished, in their order.
+
+        Parameters
+        ----------
+        cells : iterable of Cell
+        n_jobs : int, optional
+            Number of processes.
+        minutes : float, optional
+            No cell is begun after this time; the others are left for another run.
+        progress : bool, default False
+            Show a progress bar on stderr.
+
+        Returns
+        -------
+        list of str
+            What went wrong, a text for each cell that failed.
+        """
+        wanted = {str(cell): cell for cell in cells}
+        missing = [cell for cell in wanted.values() if cell not in self]
+        end = None if minutes is None else time.monotonic() + 60 * minutes
+
+        def tasks() -> Iterator[Any]:
+            for cell in missing:
+                if end is not None and time.monotonic() > end:
+                    return
+                yield delayed(self._fill)(cell)
+
+        bar = tqdm(
+            total=len(wanted), initial=len(wanted) - len(missing), unit="cell", disable=not progress
+        )
+        failures = []
+        with bar:
+            runs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")(tasks())
+            for failure in runs:
+                bar.update()
+                if failure is not None:
+                    failures.append(failure)
+        return failures

@@ -1,0 +1,147 @@
+"""The report put together from the finished cells, and written to a folder.
+
+`tables.csv` beside it holds the scores of every trial of the simulations and real sets, which a
+test compares with a fresh run.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+
+import ewp
+from r_bridge import check
+from validation import plan
+from validation.cells import Cell, Store, source_digest
+from validation.page import Page, Picture, Section, Table, to_html, to_markdown
+from validation.sections import evidence, figures, real, simulations, sparcl, studies, theory
+from validation.sections.common import scores_of
+
+__all__ = ["write"]
+
+_PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
+    "The paper's tables": (
+        simulations.table1,
+        simulations.table2,
+        real.table4,
+        real.table5,
+        real.glioma,
+    ),
+    "The paper's figures": (figures.figure1, figures.figure2, figures.boxes),
+    "sparcl": (sparcl.agreement,),
+    "What the paper leaves open": (
+        studies.spread,
+        studies.scaling,
+        studies.exponent,
+        studies.forms,
+        studies.polish,
+        studies.sensitivity,
+        studies.penalty,
+        studies.authors,
+        theory.theorems,
+    ),
+    "Beyond the paper": (evidence.consistency, evidence.uncertainty),
+}
+
+
+def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
+    """Environment, seeds, and what is finished."""
+    done = sum(cell in store for cell in cells)
+    found = check()
+    packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "joblib")
+    rows = [
+        ("ewp", ewp.__version__),
+        ("hash of the modules that compute", source_digest()[:16]),
+        ("Python", platform.python_version()),
+        *((name, version(name)) for name in packages),
+        ("R", found.r_version or "–"),
+        ("sparcl", found.sparcl or "–"),
+        ("system", f"{platform.system()}, {platform.machine()}"),
+    ]
+    return [
+        f"{done} of {len(cells)} cells of the full run are finished. A cell is one trial of a "
+        "simulation, the trials on a real set, or one draw of a study; it is kept under a hash of "
+        "its inputs and of the code. `make validate FULL=1` goes on with the others and writes "
+        "this page again; `make validate` makes a small version in minutes. Nothing here is edited "
+        "by hand.",
+        "Seeds: trial t of a simulation draws its data, its starting centroids and every method's "
+        "random numbers from the seed t, counted from 0. Real sets have the seed 0, and starting "
+        "centroids drawn one after the other from it. NMI has the arithmetic mean of the entropies "
+        "as its normaliser, as in the authors' code.",
+        Table(pd.DataFrame(rows, columns=["environment", ""]), "Versions"),
+    ]
+
+
+def compose(store: Store, full: bool) -> Page:
+    """Make all sections for which there are cells."""
+    parts = {}
+    for name, makers in _PARTS.items():
+        sections = [section for make in makers if (section := make(store)) is not None]
+        if sections:
+            parts[name] = sections
+    lead = [
+        "Entropy Weighted Power k-means (Chakraborty, Paul, Das and Xu, AISTATS 2020), tried again "
+        "from scratch: the paper's tables and figures with the published algorithm, with this "
+        "package, and with their peers, among them the R package sparcl. Each section opens with a "
+        "verdict: **holds**, **holds only if**, **does not hold**; **new** is what the paper does "
+        "not contain.",
+        "“EWP as published” is Algorithm 1 (s0 = −1, η = 1.05, no polish), iterated to its limit. "
+        "“This package's default” is `ewp.EWP(k)`: critical exponent, polish, and λ, scaling and "
+        "form chosen without labels. What is best “in hindsight” has seen the labels and is no "
+        "method.",
+    ]
+    if not full:
+        lead.append("**This is the quick version: few trials, small k.**")
+    return Page(
+        "Does it hold? Entropy weighted power k-means, validated",
+        lead,
+        parts,
+        _ending(store, plan.everything(True)),
+    )
+
+
+def write(store: Store, out: Path, *, full: bool) -> None:
+    """Write ``index.html``, ``README.md``, the pictures and the scores of all trials.
+
+    Parameters
+    ----------
+    store : Store
+    out : Path
+        Folder, made if it is missing.
+    full : bool
+        Whether this is a full run's report.
+    """
+    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
+    np.seterr(all="ignore")
+    page = compose(store, full)
+    folder = out / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("*.png"):
+        stale.unlink()
+    for sections in page.parts.values():
+        for section in sections:
+            for item in section.items:
+                if isinstance(item, Picture):
+                    (folder / f"{item.name}.png").write_bytes(item.data)
+    (out / "index.html").write_text(to_html(page), encoding="utf-8")
+    (out / "README.md").write_text(to_markdown(page), encoding="utf-8")
+    trials(store).to_csv(out / "tables.csv", index=False)
+
+
+def trials(store: Store) -> pd.DataFrame:
+    """Scores of every trial of Tables 1, 2 and 5."""
+    columns = ["data", "size", "method", "scaling", "trial", "nmi", "ari"]
+    simulated = scores_of(store, [*plan.table1(), *plan.table2()])
+    found = [simulated.rename(columns={"design": "data"})] if len(simulated) else []
+    sets = scores_of(store, plan.real())
+    if len(sets):
+        found.append(sets.assign(data=sets["name"] + ", " + sets["version"], size=0))
+    if not found:
+        return pd.DataFrame(columns=columns)
+    return pd.concat(found)[columns].sort_values(columns[:5], kind="stable")

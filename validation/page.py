@@ -1,0 +1,209 @@
+"""The report as a structure, and the two forms in which it is written: HTML and Markdown.
+
+Sections hold paragraphs, tables and pictures, and open with a verdict. The HTML file contains its
+pictures; the Markdown file refers to them. Both come from the same objects.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Page", "Picture", "Section", "Table", "Verdict", "slug", "to_html", "to_markdown"]
+
+#: Entries of a table with more characters than this are texts, and may be broken.
+_LONG = 28
+
+
+def slug(title: str) -> str:
+    """Name of a section in links.
+
+    Examples
+    --------
+    >>> slug("Table 1: Simulation 1, d = 5")
+    'table-1-simulation-1-d-5'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a section found.
+
+    Attributes
+    ----------
+    kind : {"holds", "holds only if", "does not hold", "new", "open"}
+        "new" goes beyond the paper; "open" waits for cells that are not finished.
+    text : str
+        What follows.
+    """
+
+    kind: str
+    text: str
+
+    def __post_init__(self) -> None:
+        known = ("holds", "holds only if", "does not hold", "new", "open")
+        if self.kind not in known:
+            raise ValueError(f"verdict {self.kind!r} is none of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts; its first columns name the rows."""
+
+    frame: pd.DataFrame
+    caption: str
+    names: int = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with the name of its file, a caption, and the bytes of a PNG."""
+
+    name: str
+    caption: str
+    data: bytes
+
+    @classmethod
+    def of(cls, name: str, caption: str, figure: Figure, dpi: int = 110) -> Picture:
+        """Draw a figure, and close it."""
+        from matplotlib import pyplot as plt
+
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        plt.close(figure)
+        return cls(name, caption, buffer.getvalue())
+
+
+@dataclass
+class Section:
+    """A part of the report.
+
+    Attributes
+    ----------
+    title : str
+    verdict : Verdict
+    items : list of str, Table or Picture
+        In the order in which they are read; a text is a paragraph.
+    """
+
+    title: str
+    verdict: Verdict
+    items: list[str | Table | Picture] = field(default_factory=list)
+
+
+@dataclass
+class Page:
+    """The whole report."""
+
+    title: str
+    lead: list[str]
+    parts: dict[str, list[Section]]
+    ending: list[str | Table]
+
+
+def _inline(text: str) -> str:
+    """HTML of a paragraph in which backquotes mark code and double asterisks mark weight."""
+    text = html.escape(text, quote=False)
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+
+
+def _html_table(table: Table) -> str:
+    def row(values: list[str], tag: str) -> str:
+        cells = []
+        for i, value in enumerate(values):
+            name = "th" if i < table.names else tag
+            kind = " class='text'" if name == "td" and len(value) > _LONG else ""
+            cells.append(f"<{name}{kind}>{_inline(value)}</{name}>")
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head = row([str(name) for name in table.frame.columns], "th")
+    body = "".join(
+        row([str(v) for v in values], "td") for values in table.frame.itertuples(index=False)
+    )
+    return (
+        f"<figure><figcaption>{_inline(table.caption)}</figcaption><div class='wide'>"
+        f"<table><thead>{head}</thead><tbody>{body}</tbody></table></div></figure>"
+    )
+
+
+def _html_item(item: str | Table | Picture) -> str:
+    if isinstance(item, Table):
+        return _html_table(item)
+    if isinstance(item, Picture):
+        data = base64.b64encode(item.data).decode()
+        return (
+            f"<figure><img alt='{html.escape(item.caption, quote=True)}' "
+            f"src='data:image/png;base64,{data}'>"
+            f"<figcaption>{_inline(item.caption)}</figcaption></figure>"
+        )
+    return f"<p>{_inline(item)}</p>"
+
+
+def to_html(page: Page) -> str:
+    """One self-contained HTML file."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters.update(
+        item=lambda one: jinja2.utils.markupsafe.Markup(_html_item(one)),
+        inline=lambda text: jinja2.utils.markupsafe.Markup(_inline(text)),
+        slug=slug,
+    )
+    return environment.get_template("page.html.j2").render(page=page)
+
+
+def _markdown_table(table: Table) -> str:
+    rows = [
+        [str(name) for name in table.frame.columns],
+        ["---"] * table.frame.shape[1],
+        *([str(v) for v in values] for values in table.frame.itertuples(index=False)),
+    ]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return f"*{table.caption}*\n\n" + "\n".join(lines)
+
+
+def _markdown_item(item: str | Table | Picture) -> str:
+    if isinstance(item, Table):
+        return _markdown_table(item)
+    if isinstance(item, Picture):
+        return f"![{item.caption}](pictures/{item.name}.png)\n\n*{item.caption}*"
+    return item
+
+
+def to_markdown(page: Page) -> str:
+    """The same as Markdown, with pictures in the folder ``pictures``."""
+    blocks = [f"# {page.title}", *page.lead]
+    summary = pd.DataFrame(
+        [
+            (f"[{one.title}](#{slug(one.title)})", f"**{one.verdict.kind}** {one.verdict.text}")
+            for sections in page.parts.values()
+            for one in sections
+        ],
+        columns=["", "verdict"],
+    )
+    blocks += ["## Verdicts", _markdown_table(Table(summary, "All sections in short"))]
+    for name, sections in page.parts.items():
+        blocks.append(f"## {name}")
+        for one in sections:
+            blocks += [f"### {one.title}", f"**{one.verdict.kind}** {one.verdict.text}"]
+            blocks += [_markdown_item(item) for item in one.items]
+    blocks += ["## How this was made", *(_markdown_item(item) for item in page.ending)]
+    return "\n\n".join(blocks) + "\n"

@@ -1,0 +1,235 @@
+"""What there is to compute, section by section, in the order of its worth.
+
+Rank 0 is the quick run. A full run goes on from there: the quick cells are among its own. The
+last ranks are what takes hours; the report says how many trials every number rests on.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ewp.datasets import DATASETS
+from r_bridge import check
+from tests import recordings
+from validation.cells import Cell
+from validation.tasks.real import MENDED, digest
+
+__all__ = ["NOISE", "NUMBERS", "TRIALS", "everything"]
+
+TRIALS = 20
+#: Noise features of Table 1, numbers of clusters of Table 2.
+NOISE = (5, 10, 20, 50, 100)
+NUMBERS = (20, 100, 200, 500)
+REPLICATES = 100
+SPREADS = (0.015, 0.03, 0.05, 0.075, 0.1, 0.15)
+EXPONENTS = (-0.5, -1.0, -2.0, -4.0, -8.0, -14.0, -20.0, -24.0, -28.0, -32.0, -40.0, -60.0, -100.0)
+ETAS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0)
+RATIOS = (0.25, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 3.0)
+PENALTIES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+DESIGNS = ("simulation 1", "simulation 2, raw", "simulation 2, standardised")
+_QUICK_SETS = ("iris", "wine", "newthyroid", "wdbc")
+_WIDE = ("warpAR10P", "warpPIE10P", "GLIOMA")
+
+
+@cache
+def has_sparcl() -> bool:
+    """Whether sparcl can be called."""
+    found = check()
+    return not found.problems and found.sparcl is not None
+
+
+@cache
+def available() -> dict[str, str]:
+    """Real sets that can be loaded, with the hashes of their data."""
+    found = {}
+    for name in DATASETS:
+        try:
+            found[name] = digest(name)
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def _parts() -> tuple[str, ...]:
+    return ("ewp", "published", "peers", *(("sparcl",) if has_sparcl() else ()))
+
+
+def table1() -> list[Cell]:
+    """Simulation 1: fresh data in each trial."""
+    return [
+        Cell(
+            "simulations.trial",
+            {"design": "simulation 1", "size": d, "seed": seed, "part": part},
+            rank=0 if seed < 2 and d in (5, 20, 100) else 1 if seed < 5 else 3 + seed // 5,
+        )
+        for seed in range(TRIALS)
+        for d in NOISE
+        for part in _parts()
+    ]
+
+
+def table2() -> list[Cell]:
+    """Simulation 2: fresh data in each trial."""
+    return [
+        Cell(
+            "simulations.trial",
+            {"design": "simulation 2", "size": k, "seed": seed, "part": part},
+            rank=_rank2(k, seed, part),
+        )
+        for seed in range(TRIALS)
+        for k in NUMBERS
+        for part in _parts()
+        if part != "sparcl" or k == 20
+    ]
+
+
+def _rank2(k: int, seed: int, part: str) -> int:
+    if k == 20:
+        return 0 if seed < 2 else 1 if seed < 10 else 3
+    if seed == 0 and part == "ewp":
+        return 2 if k == 500 else 1
+    if seed == 0:
+        return 2
+    return 3 if k == 100 and seed < 3 else 7 + seed
+
+
+def real() -> list[Cell]:
+    """Twenty trials on each real set."""
+    return [
+        Cell(
+            "real.trials",
+            {"name": name, "version": version, "data": data, "part": part, "count": TRIALS},
+            rank=0 if name in _QUICK_SETS else 1,
+        )
+        for name, data in available().items()
+        for version in ("as it is", *(("mended",) if name in MENDED else ()))
+        for part in _parts()
+    ]
+
+
+def best() -> list[Cell]:
+    """Paths of penalties on each real set, for what is best in hindsight."""
+    return [
+        Cell(
+            "real.best",
+            {
+                "name": name,
+                "version": version,
+                "data": data,
+                "scaling": scaling,
+                "form": form,
+                "variant": variant,
+                "lams": 8 if name in _WIDE else 12 if name == "wall_robot_4" else 24,
+                "tries": 2 if name in _WIDE else 4,
+                "count": TRIALS,
+            },
+            rank=0 if name in ("iris", "wine") and scaling != "range" else 1,
+        )
+        for name, data in available().items()
+        for version in ("as it is", *(("mended",) if name in MENDED else ()))
+        for scaling, form in (
+            ("raw", "within"),
+            ("raw", "between"),
+            ("standardised", "within"),
+            ("range", "within"),
+            ("range", "between"),
+        )
+        for variant in ("published", "default")
+        # slow, and nothing to be found there
+        if not (name in _WIDE and form == "between" and variant == "default")
+    ]
+
+
+def pictures() -> list[Cell]:
+    """Figures 1 and 2, and the partitions of GLIOMA."""
+    cells = [
+        Cell("pictures.figure1", {"k": 20, "seed": 0}, rank=0),
+        Cell("pictures.figure2", {"d": 20, "seed": 0}, rank=0),
+    ]
+    if "GLIOMA" in available():
+        data = available()["GLIOMA"]
+        cells.append(Cell("real.partitions", {"name": "GLIOMA", "data": data}))
+    return cells
+
+
+def boxes() -> list[Cell]:
+    """Replicates of the study of feature selection."""
+    return [
+        Cell(
+            "pictures.boxes",
+            {"seed": seed, "scaling": scaling},
+            rank=0 if seed < 10 else 1 if seed < 50 else 3,
+        )
+        for seed in range(REPLICATES)
+        for scaling in ("raw", "standardised")
+    ]
+
+
+def studies() -> dict[str, list[Cell]]:
+    """What the paper leaves open."""
+
+    def draws(task: str, settings: list[dict[str, object]], count: int, quick: int) -> list[Cell]:
+        return [
+            Cell(f"studies.{task}", {**one, "seed": seed}, rank=0 if seed < quick else 1)
+            for seed in range(count)
+            for one in settings
+        ]
+
+    scalings = ("raw", "standardised")
+    return {
+        "spread": draws("spread", [{"sd": sd} for sd in SPREADS], 5, 1),
+        "exponent": draws(
+            "exponent", [{"scaling": one, "s0": s0} for one in scalings for s0 in EXPONENTS], 5, 1
+        ),
+        "polish": draws("polish", [{"design": one} for one in DESIGNS], 10, 2),
+        "eta": draws("eta", [{"value": value} for value in ETAS], 10, 1),
+        "starts": [
+            Cell("studies.starts", {"scaling": one, "start": start}, rank=0 if start < 5 else 1)
+            for start in range(TRIALS)
+            for one in scalings
+        ],
+        "forms": [
+            Cell(
+                "studies.forms",
+                {"ratio": ratio, "seed": seed},
+                rank=0 if seed < 1 and ratio in (0.5, 1.0, 2.0) else 1 if seed < 3 else 3,
+            )
+            for seed in range(5)
+            for ratio in RATIOS
+        ],
+        "authors": draws("authors", [{"per_row": value} for value in PENALTIES], 3, 1),
+    }
+
+
+def theory() -> list[Cell]:
+    """Descent, hull and uniform convergence."""
+    return [
+        *(Cell("theory.descent", {"seed": seed}, rank=0) for seed in range(50)),
+        *(Cell("theory.uniform", {"seed": seed}, rank=0) for seed in range(5)),
+    ]
+
+
+def sparcl() -> list[Cell]:
+    """Recorded outputs of sparcl beside native ones and, where there is R, live ones."""
+    kinds = ("native", "live") if has_sparcl() else ("native",)
+    return [
+        Cell(f"sparcl.{kind}", {"case": case}, rank=0)
+        for kind in kinds
+        for case in recordings.cases()
+    ]
+
+
+def everything(full: bool) -> list[Cell]:
+    """All cells of a quick or a full run, the most valuable first."""
+    cells = [
+        *pictures(),
+        *sparcl(),
+        *theory(),
+        *table1(),
+        *table2(),
+        *real(),
+        *(cell for part in studies().values() for cell in part),
+        *boxes(),
+        *best(),
+    ]
+    return sorted((one for one in cells if full or one.rank == 0), key=lambda one: one.rank)

@@ -1,0 +1,65 @@
+"""Fill the cells and write the report: ``python -m validation.run``, or ``make validate``.
+
+Without ``--full`` a quick version (minutes) is written to a folder of its own. A full run may be
+stopped and started again at any time; ``--minutes`` limits it, and ``--report`` writes the report
+from what is finished.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+
+from ewp.realdata import DATA_VARIABLE
+from validation.cells import Store
+
+__all__ = ["main"]
+
+_HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Read the command line, fill the cells, write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true", help="as in the paper; takes hours")
+    parser.add_argument("--data", type=Path, help=f"folder of data (default: {DATA_VARIABLE})")
+    parser.add_argument("--out", type=Path, help="folder of the report")
+    parser.add_argument("--cache", type=Path, default=_HERE / ".cache" / "cells")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--minutes", type=float, help="begin no cell after this time")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
+    args = parser.parse_args()
+    if args.data is not None:
+        os.environ[DATA_VARIABLE] = str(args.data)
+    mpl.use("Agg")
+    # what a method says about its own convergence is not news here
+    warnings.simplefilter("ignore")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    from validation import plan
+
+    store = Store(args.cache)
+    failures: list[str] = []
+    if not args.report:
+        cells = plan.everything(args.full)
+        try:
+            failures = store.fill(cells, n_jobs=args.jobs, minutes=args.minutes, progress=True)
+        except KeyboardInterrupt:
+            print("interrupted; finished cells are kept, the same command goes on", file=sys.stderr)
+    out = args.out or _HERE / ("report" if args.full else "report-quick")
+    from validation.compose import write
+
+    write(store, out, full=args.full)
+    print(f"report: {out / 'index.html'}")
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    if failures:
+        sys.exit(f"{len(failures)} cells failed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What is shown: sections of the report, each made from the cells that are finished."""

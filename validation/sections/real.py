@@ -1,0 +1,325 @@
+"""Tables 4 and 5 and the case study: real data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot as plt
+
+from ewp.comparison_plots import plot_partitions
+from ewp.drawing import PALETTE, despine
+from validation import plan
+from validation.cells import Store
+from validation.designs import PAPER
+from validation.page import Picture, Section, Table, Verdict
+from validation.sections.common import TITLES, mean_sd, scores_of, tested
+from validation.sections.figures import panels_of
+from validation.tasks.real import MENDED, load
+
+__all__ = ["glioma", "hindsight", "table4", "table5"]
+
+#: Rows, features and classes in the paper where they differ, and what is known of each set.
+_SETS = {
+    "iris": "",
+    "automobile": "the paper has 150 rows; complete rows are 159. One column is constant, ten are "
+    "codes without an order, price is 99 % of the raw variance",
+    "mammographic": "one BI-RADS value is 55, all others are 0 to 6; 311 rows repeat others",
+    "newthyroid": "",
+    "wine": "proline is 99.8 % of the raw variance",
+    "wdbc": "rounded to three decimals; two columns are 98 % of the raw variance",
+    "movement_libras": "30 repeated rows",
+    "wall_robot_4": "a time series; the paper's figure is not at hand",
+    "warpAR10P": "face images: light outweighs identity",
+    "warpPIE10P": "face images: light outweighs identity",
+    "GLIOMA": "log intensities, 15 % at the detection limit",
+}
+#: Why the published figure is not reached, where it is not; the numbers come from the cells.
+_REASONS = {
+    "mammographic": "No penalty, scaling or form reaches it. The wrong BI-RADS value is most of "
+    "the matter: mended, the best is {mended}. A partition by BI-RADS alone (5 or 6 against less) "
+    "has {birads}, one by the best threshold of every single column at most {single}: the "
+    "published figure needs the BI-RADS column nearly alone, and a cut that k-means' criterion "
+    "does not choose.",
+    "wdbc": "Within two percent of it, at a scaling (range) that the paper does not mention.",
+    "GLIOMA": "50 rows: one row that changes its cluster moves NMI by about {step}. Single starts "
+    "reach {single_best}, the mean over the starts does not.",
+    "automobile": "Fifty-fifty between codes and measurements: the codes of the nominal columns "
+    "are arbitrary, and other codes give other numbers; nine rows more than in the paper.",
+}
+_MISSED = (
+    "The choice rewards what predicts the features of held-out rows. In the face images that is "
+    "the light, not the person; elsewhere the curves below show what another penalty would give."
+)
+_PEERS = ("kmeans", "power", "wkmeans", "sparse", "sparcl")
+#: Half of the last digit that the paper prints.
+_ROUNDING = 5e-4
+
+
+def table4(store: Store) -> Section | None:
+    """Description of the data."""
+    rows = []
+    for name in plan.available():
+        X, y, k = load(name)
+        sizes = ", ".join(str(count) for count in np.bincount(y))
+        rows.append(
+            {
+                "data": name,
+                "n": f"{len(X):,}",
+                "p": f"{X.shape[1]:,}",
+                "k": str(k),
+                "sizes of the classes": sizes if k <= 6 else f"{np.bincount(y).min()} each",
+                "note": _SETS[name],
+            }
+        )
+    if not rows:
+        return None
+    missing = [name for name in _SETS if name not in plan.available()]
+    text = "automobile is excepted: it has 159 complete rows, 150 in the paper. Ten sets agree."
+    if missing:
+        text = f"{len(rows)} of 11 sets are here; {', '.join(missing)} are not."
+    return Section(
+        "Table 4: the data",
+        Verdict("open" if missing else "holds only if", text),
+        [Table(pd.DataFrame(rows), "Real data as they were used")],
+    )
+
+
+def hindsight(store: Store) -> pd.DataFrame:
+    """One row for each path of penalties: its best mean, at which penalty, and how it was made."""
+    rows = []
+    for cell, value in store.finished(plan.best()):
+        rows.append(
+            {
+                **{key: cell.inputs[key] for key in ("name", "version", "scaling", "form")},
+                "variant": cell.inputs["variant"],
+                "per_row": value["lams"][value["at"]],
+                "nmi": float(np.mean(value["final"])),
+                "sd": float(np.std(value["final"], ddof=1)),
+                "single": max(max(one) for one in value["tried"]),
+            }
+        )
+    columns = ("name", "version", "scaling", "form", "variant", "per_row", "nmi", "sd", "single")
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _own(scores: pd.DataFrame, best: pd.DataFrame) -> dict[str, str]:
+    """Entries of one data set for the published algorithm and for this package."""
+    top = {}
+    for variant in ("published", "default"):
+        part = best[best["variant"] == variant]
+        row = part.loc[part["nmi"].idxmax()] if len(part) else None
+        top[variant] = "–" if row is None else f"{row['nmi']:.3f} {_letters(row)}"
+    chosen = _better(scores[scores["method"] == "ewp-published"])
+    fit = scores[scores["method"] == "ewp"]
+    same = _values(scores, "ewp, same rows")
+    return {
+        "published, best λ": top["published"],
+        "published, λ selected": chosen[0] + tested(chosen[1], same),
+        "this, best λ": top["default"],
+        "this, default": "–" if fit.empty else f"{fit['nmi'].iloc[0]:.3f} {_chosen(fit.iloc[0])}",
+        "this, same rows": mean_sd(same),
+    }
+
+
+def _values(scores: pd.DataFrame, method: str) -> pd.Series:
+    return scores[scores["method"] == method].set_index("trial")["nmi"]
+
+
+def _better(group: pd.DataFrame) -> tuple[str, pd.Series]:
+    """The scaling that suits a method better in hindsight: its text and its trials."""
+    if group.empty:
+        return "–", pd.Series(dtype=float)
+    scaling = group.groupby("scaling")["nmi"].mean().idxmax()
+    values = group[group["scaling"] == scaling].set_index("trial")["nmi"]
+    return f"{mean_sd(values)} {scaling[0]}", values
+
+
+def _peers(scores: pd.DataFrame) -> dict[str, str]:
+    """Entries of one data set for the peers."""
+    same = _values(scores, "ewp, same rows")
+    entries = {"this package": mean_sd(same)}
+    for name in _PEERS:
+        text, values = _better(scores[scores["method"] == name])
+        entries[TITLES[name]] = text + tested(values, same)
+    return entries
+
+
+def _chosen(row: pd.Series) -> str:
+    return row["scaling"][0] + ("b" if row["form"] == "between" else "")
+
+
+def _letters(row: pd.Series) -> str:
+    return {"raw": "r", "standardised": "s", "range": "m"}[row["scaling"]] + (
+        "b" if row["form"] == "between" else ""
+    )
+
+
+def table5(store: Store) -> Section | None:
+    """NMI on the real sets."""
+    scores, best = scores_of(store, plan.real()), hindsight(store)
+    if scores.empty:
+        return None
+    rows, peers = [], []
+    judged: dict[str, bool] = {}
+    automatic: dict[str, bool] = {}
+    for (name, version), group in scores.groupby(["name", "version"], sort=False):
+        paths = best[(best["name"] == name) & (best["version"] == version)]
+        paper = PAPER.get(name, "–")
+        label = name if version == "as it is" else f"{name}, mended"
+        rows.append({"data": label, "paper": paper, **_own(group, paths)})
+        peers.append({"data": label, **_peers(group)})
+        if paper == "–" or version == "mended":
+            continue
+        own = [_values(group, method).mean() for method in ("ewp", "ewp, same rows")]
+        automatic[name] = max(own) >= float(paper) - _ROUNDING
+        if len(paths) == sum(cell.inputs["name"] == name for cell in plan.best()) / _versions(name):
+            judged[name] = bool(paths["nmi"].max() >= float(paper) - _ROUNDING)
+    table = Table(
+        pd.DataFrame(rows),
+        "NMI of EWP. “Best λ” is in hindsight, mean over 20 starts; “this, default” is the one fit "
+        "that a user gets, nothing chosen with labels; “same rows” is mean (sd) over 20 random "
+        "starts at its choices. Letters: r raw, s standardised, m divided by the range, b between "
+        "form.",
+    )
+    others = Table(
+        pd.DataFrame(peers),
+        "NMI of the peers from the same random rows, mean (sd) over 20 trials, at the scaling that "
+        "suits each better in hindsight (r, s). + differs from this package at 5 % (Wilcoxon), ≃ "
+        "does not.",
+    )
+    below = [name for name, reached in judged.items() if not reached]
+    items: list[str | Table | Picture] = [table, others]
+    if below:
+        items.append(f"**Not reached at any penalty:** {', '.join(below)}.")
+        items += [f"**{name}** (paper {PAPER[name]}). {_reason(name, best)}" for name in below]
+    missed = [name for name, found in automatic.items() if not found and judged.get(name)]
+    if missed:
+        items.append(
+            "**Reached at the best penalty, missed by the automatic choice:** "
+            f"{', '.join(missed)}. {_MISSED}"
+        )
+    if len(best):
+        items.append(_curves(store))
+    verdict = Verdict(
+        "holds only if" if below or missed else "holds",
+        f"{'scaling and penalty are right, and not on every set. ' if below or missed else ''}"
+        f"At the best penalty EWP is at or above the paper's figure on {sum(judged.values())} of "
+        f"{len(judged)} sets, with everything chosen without labels on "
+        f"{sum(automatic.values())} of {len(automatic)}.",
+    )
+    return Section("Table 5: NMI on real data", verdict, items)
+
+
+def _versions(name: str) -> int:
+    return 2 if name in MENDED else 1
+
+
+def _reason(name: str, best: pd.DataFrame) -> str:
+    """Evidence for a figure that is not reached."""
+    part = best[best["name"] == name]
+    here = part[part["version"] == "as it is"]
+    facts = {"single_best": f"{here['single'].max():.3f}"}
+    text = f"The best mean is {here['nmi'].max():.3f}. "
+    if name in MENDED:
+        facts["mended"] = f"{part.loc[part['version'] == 'mended', 'nmi'].max():.3f}"
+    if name == "mammographic":
+        facts |= _thresholds()
+    if name == "GLIOMA":
+        facts["step"] = "0.02"
+    return text + _REASONS.get(name, "No other explanation is at hand.").format(**facts)
+
+
+def _thresholds() -> dict[str, str]:
+    """NMI of the partitions of mammographic by a threshold in one column."""
+    from sklearn.metrics import normalized_mutual_info_score as nmi
+
+    X, y, _ = load("mammographic", "mended")
+    by_column = [max(nmi(y, column > value) for value in np.unique(column)[:-1]) for column in X.T]
+    return {"birads": f"{nmi(y, X[:, 0] >= 5):.3f}", "single": f"{max(by_column):.3f}"}
+
+
+def _curves(store: Store) -> Picture:
+    """NMI along the paths of the published algorithm, a panel a set."""
+    kept = [
+        (cell.inputs, value)
+        for cell, value in store.finished(plan.best())
+        if cell.inputs["version"] == "as it is" and cell.inputs["form"] == "within"
+    ]
+    names = list(dict.fromkeys(inputs["name"] for inputs, _ in kept))
+    wide = 4
+    figure, axes = plt.subplots(
+        -(-len(names) // wide), wide, figsize=(11, 2.3 * -(-len(names) // wide)), squeeze=False
+    )
+    figure.set_layout_engine("constrained")
+    for ax in axes.flat[len(names) :]:
+        ax.set_axis_off()
+    colours = dict(zip(("raw", "standardised", "range"), PALETTE, strict=False))
+    for ax, name in zip(axes.flat, names, strict=False):
+        for inputs, value in kept:
+            if inputs["name"] != name:
+                continue
+            order = np.argsort(value["lams"])
+            along = np.linspace(0, 1, len(order))
+            means = np.array([np.mean(value["tried"][i]) for i in order])
+            style = "-" if inputs["variant"] == "default" else ":"
+            ax.plot(along, means, style, color=colours[inputs["scaling"]], lw=1.4)
+        if name in PAPER:
+            ax.axhline(float(PAPER[name]), color="#333333", lw=0.9, ls=(0, (4, 3)))
+        ax.set_title(name)
+        ax.set_xticks([0, 1], ["one feature", "equal"])
+        ax.set_ylim(0, None)
+        despine(ax)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("NMI")
+    handles = [plt.Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
+    handles += [
+        plt.Line2D([], [], color="#555555", ls="-", label="this package"),
+        plt.Line2D([], [], color="#555555", ls=":", label="as published"),
+        plt.Line2D([], [], color="#333333", ls=(0, (4, 3)), lw=0.9, label="EWP in the paper"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False)
+    caption = (
+        "NMI along the penalty, from one feature takes all to equal weights (within form, mean of "
+        "the first starts)."
+    )
+    return Picture.of("penalties", caption, figure)
+
+
+def glioma(store: Store) -> Section | None:
+    """The case study: 50 tumours, 4434 genes."""
+    kept = [
+        (cell, value)
+        for cell, value in store.finished(plan.pictures())
+        if cell.task == "real.partitions"
+    ]
+    if not kept:
+        return None
+    ((_, found),) = kept
+    X, y, _ = load("GLIOMA")
+    figure = plot_partitions(X, panels_of(found, y))[0].figure
+    scores, best = scores_of(store, plan.real()), hindsight(store)
+    part = scores[scores["name"] == "GLIOMA"] if len(scores) else scores
+    rows = []
+    for name in ("ewp, same rows", "ewp-published", *_PEERS):
+        for scaling, group in part[part["method"] == name].groupby("scaling"):
+            rows.append((TITLES[name], scaling, mean_sd(group["nmi"]), mean_sd(group["ari"])))
+    table = pd.DataFrame(rows, columns=["method", "features", "NMI", "ARI"])
+    top = best.loc[best["name"] == "GLIOMA", "nmi"].max()
+    return Section(
+        "Case study: GLIOMA",
+        Verdict(
+            "holds" if top >= 0.5935 else "does not hold",
+            f"the paper has 0.594 for EWP; the best mean over 20 starts is {top:.3f}, at a penalty "
+            "chosen in hindsight. Methods differ by less than the choice of the scaling does.",
+        ),
+        [
+            "50 tumours of four kinds, 4434 genes.",
+            Table(table, "NMI and adjusted Rand index, mean (sd) over 20 trials", 2),
+            Picture.of(
+                "glioma",
+                "GLIOMA, raw features, one trial. Clusters have the colour of the class with which "
+                "they overlap most.",
+                figure,
+            ),
+        ],
+    )

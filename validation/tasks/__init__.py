@@ -1,0 +1,1 @@
+"""What is computed: functions of plain inputs that return plain values, one call a cell."""
