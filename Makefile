@@ -52,6 +52,11 @@ docs: $(VENV)/.installed-dev ## Build the documentation, build/docs/index.html
 	$(RUN) -m sphinx -W --keep-going -q -b html -d build/doctrees vignettes/site build/docs
 	@echo 'The documentation is in build/docs/index.html'
 
+.PHONY: validate
+validate: $(VENV)/.installed-dev $(VENV)/.installed-r ## Make the paper's evidence again (FULL=1: hours, can be resumed)
+	$(RUN) -m validation.run $(if $(FULL),--full) $(if $(DATA),--data '$(DATA)') \
+		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(JOBS),--jobs $(JOBS))
+
 .PHONY: format
 format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed
 	$(RUN) -m ruff check --fix .
