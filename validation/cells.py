@@ -43,6 +43,7 @@ _SILENT = (
     "datasets",
     "demo",
     "diagnostic_plots",
+    "download",
     "drawing",
     "plots",
     "realdata",
