@@ -29,6 +29,7 @@ PENALTIES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 DESIGNS = ("simulation 1", "simulation 2, raw", "simulation 2, standardised")
 _QUICK_SETS = ("iris", "wine", "newthyroid", "wdbc")
 _WIDE = ("warpAR10P", "warpPIE10P", "GLIOMA")
+_SLOW = ("movement_libras", "wall_robot_4")
 
 
 @cache
@@ -60,7 +61,7 @@ def table1() -> list[Cell]:
         Cell(
             "simulations.trial",
             {"design": "simulation 1", "size": d, "seed": seed, "part": part},
-            rank=0 if seed < 2 and d in (5, 20, 100) else 1 if seed < 5 else 3 + seed // 5,
+            rank=0 if seed < 2 and d in (5, 20, 100) else 2 if seed < 3 else 6 + seed // 5,
         )
         for seed in range(TRIALS)
         for d in NOISE
@@ -84,13 +85,12 @@ def table2() -> list[Cell]:
 
 
 def _rank2(k: int, seed: int, part: str) -> int:
+    """One draw at every k first, the default before the others."""
     if k == 20:
-        return 0 if seed < 2 else 1 if seed < 10 else 3
-    if seed == 0 and part == "ewp":
-        return 2 if k == 500 else 1
+        return 0 if seed < 2 else 2 if seed < 5 else 6 + seed // 5
     if seed == 0:
-        return 2
-    return 3 if k == 100 and seed < 3 else 7 + seed
+        return 2 if k == 100 else 3 if part == "ewp" else 6
+    return 7 if k == 100 and seed < 3 else 10 + seed
 
 
 def real() -> list[Cell]:
@@ -99,11 +99,12 @@ def real() -> list[Cell]:
         Cell(
             "real.trials",
             {"name": name, "version": version, "data": data, "part": part, "count": TRIALS},
-            rank=0 if name in _QUICK_SETS else 1,
+            rank=0 if name in _QUICK_SETS else 6 if slow and part == "sparcl" else 4 if slow else 1,
         )
         for name, data in available().items()
         for version in ("as it is", *(("mended",) if name in MENDED else ()))
         for part in _parts()
+        for slow in (name in _WIDE,)
     ]
 
 
@@ -119,11 +120,11 @@ def best() -> list[Cell]:
                 "scaling": scaling,
                 "form": form,
                 "variant": variant,
-                "lams": 8 if name in _WIDE else 12 if name == "wall_robot_4" else 24,
-                "tries": 2 if name in _WIDE else 4,
+                "lams": 8 if name in _WIDE else 12 if name in _SLOW else 24,
+                "tries": 2 if name in (*_WIDE, *_SLOW) else 4,
                 "count": TRIALS,
             },
-            rank=0 if name in ("iris", "wine") and scaling != "range" else 1,
+            rank=_rank_best(name, scaling, form),
         )
         for name, data in available().items()
         for version in ("as it is", *(("mended",) if name in MENDED else ()))
@@ -140,6 +141,14 @@ def best() -> list[Cell]:
     ]
 
 
+def _rank_best(name: str, scaling: str, form: str) -> int:
+    if name in ("iris", "wine"):
+        return 0 if scaling != "range" else 1
+    if name not in _WIDE:
+        return 1
+    return 3 if scaling != "range" and form == "within" else 5
+
+
 def pictures() -> list[Cell]:
     """Figures 1 and 2, and the partitions of GLIOMA."""
     cells = [
@@ -148,7 +157,7 @@ def pictures() -> list[Cell]:
     ]
     if "GLIOMA" in available():
         data = available()["GLIOMA"]
-        cells.append(Cell("real.partitions", {"name": "GLIOMA", "data": data}))
+        cells.append(Cell("real.partitions", {"name": "GLIOMA", "data": data}, rank=4))
     return cells
 
 
@@ -158,7 +167,7 @@ def boxes() -> list[Cell]:
         Cell(
             "pictures.boxes",
             {"seed": seed, "scaling": scaling},
-            rank=0 if seed < 10 else 1 if seed < 50 else 3,
+            rank=0 if seed < 10 else 4 if seed < 50 else 6,
         )
         for seed in range(REPLICATES)
         for scaling in ("raw", "standardised")
@@ -170,7 +179,7 @@ def studies() -> dict[str, list[Cell]]:
 
     def draws(task: str, settings: list[dict[str, object]], count: int, quick: int) -> list[Cell]:
         return [
-            Cell(f"studies.{task}", {**one, "seed": seed}, rank=0 if seed < quick else 1)
+            Cell(f"studies.{task}", {**one, "seed": seed}, rank=0 if seed < quick else 4)
             for seed in range(count)
             for one in settings
         ]
@@ -184,7 +193,7 @@ def studies() -> dict[str, list[Cell]]:
         "polish": draws("polish", [{"design": one} for one in DESIGNS], 10, 2),
         "eta": draws("eta", [{"value": value} for value in ETAS], 10, 1),
         "starts": [
-            Cell("studies.starts", {"scaling": one, "start": start}, rank=0 if start < 5 else 1)
+            Cell("studies.starts", {"scaling": one, "start": start}, rank=0 if start < 5 else 4)
             for start in range(TRIALS)
             for one in scalings
         ],
@@ -192,7 +201,7 @@ def studies() -> dict[str, list[Cell]]:
             Cell(
                 "studies.forms",
                 {"ratio": ratio, "seed": seed},
-                rank=0 if seed < 1 and ratio in (0.5, 1.0, 2.0) else 1 if seed < 3 else 3,
+                rank=0 if seed < 1 and ratio in (0.5, 1.0, 2.0) else 4 if seed < 2 else 6,
             )
             for seed in range(5)
             for ratio in RATIOS

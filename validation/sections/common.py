@@ -22,9 +22,9 @@ __all__ = [
     "curve",
     "frame_of",
     "legend_below",
+    "mark_of",
     "mean_sd",
     "scores_of",
-    "tested",
 ]
 
 #: Methods by their names in `ewp.compare`, in the order of the tables.
@@ -86,7 +86,7 @@ def mean_sd(values: Any, digits: int = 3) -> str:
     return f"{values.mean():.{digits}f}{spread}"
 
 
-def tested(one: pd.Series, reference: pd.Series) -> str:
+def mark_of(one: pd.Series, reference: pd.Series) -> str:
     """The paper's mark: + differs from the reference, ≃ does not, nothing with too few trials."""
     both = pd.concat([one, reference], axis=1, join="inner")
     if len(both) < _LEAST_TRIALS:

@@ -12,7 +12,7 @@ from validation import plan
 from validation.cells import Store
 from validation.designs import PAPER
 from validation.page import Picture, Section, Table, Verdict
-from validation.sections.common import TITLES, mean_sd, scores_of, tested
+from validation.sections.common import TITLES, mark_of, mean_sd, scores_of
 from validation.sections.figures import panels_of
 from validation.tasks.real import MENDED, load
 
@@ -114,7 +114,7 @@ def _own(scores: pd.DataFrame, best: pd.DataFrame) -> dict[str, str]:
     same = _values(scores, "ewp, same rows")
     return {
         "published, best λ": top["published"],
-        "published, λ selected": chosen[0] + tested(chosen[1], same),
+        "published, λ selected": chosen[0] + mark_of(chosen[1], same),
         "this, best λ": top["default"],
         "this, default": "–" if fit.empty else f"{fit['nmi'].iloc[0]:.3f} {_chosen(fit.iloc[0])}",
         "this, same rows": mean_sd(same),
@@ -140,7 +140,7 @@ def _peers(scores: pd.DataFrame) -> dict[str, str]:
     entries = {"this package": mean_sd(same)}
     for name in _PEERS:
         text, values = _better(scores[scores["method"] == name])
-        entries[TITLES[name]] = text + tested(values, same)
+        entries[TITLES[name]] = text + mark_of(values, same)
     return entries
 
 

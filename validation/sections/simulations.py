@@ -7,7 +7,7 @@ import pandas as pd
 from validation import plan
 from validation.cells import Cell, Store
 from validation.page import Section, Table, Verdict
-from validation.sections.common import TITLES, mean_sd, scores_of, tested
+from validation.sections.common import TITLES, mark_of, mean_sd, scores_of
 
 __all__ = ["best_published", "summarise", "table1", "table2"]
 
@@ -16,7 +16,8 @@ _CAPTION = (
     "methods start; only “this package's default” has its own start, as a user gets it. The peers "
     "are given the scaling that suits them better in hindsight: r raw, s standardised. + differs "
     "from this package's default at 5 % (Wilcoxon's signed-rank test), ≃ does not; no mark with "
-    "fewer than six trials."
+    "fewer than six trials. The last row has the number of trials; a number in square brackets is "
+    "that of an entry with another one."
 )
 
 
@@ -48,10 +49,10 @@ def summarise(scores: pd.DataFrame) -> dict[str, str]:
             group = group[group["scaling"] == scaling]
             letter = f" {scaling[0]}"
         values = group.set_index("trial")["nmi"]
-        mark = "" if name == "ewp" else tested(values, default)
-        column[title] = f"{mean_sd(values)}{letter}{mark}"
-    counts = scores.groupby("method")["trial"].nunique()
-    column["trials"] = f"{counts.get('ewp', 0)} of {plan.TRIALS}"
+        mark = "" if name == "ewp" else mark_of(values, default)
+        count = "" if len(values) == len(default) else f" [{len(values)}]"
+        column[title] = f"{mean_sd(values)}{letter}{mark}{count}"
+    column["trials"] = f"{len(default)} of {plan.TRIALS}"
     return column
 
 

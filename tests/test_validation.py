@@ -1,0 +1,234 @@
+"""The machinery of the validation: cells on disk, a page from one structure, honest summaries."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from validation import plan
+from validation.cells import Cell, Store, code_digest
+from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
+from validation.sections.common import mark_of, mean_sd
+from validation.sections.simulations import best_published, summarise
+from validation.tasks.authors import authors_variant
+from validation.tasks.contest import draw_starts
+from validation.tasks.theory import _outside
+
+# -- cells ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toy(monkeypatch, tmp_path):
+    """A module of tasks that counts its calls."""
+    calls = []
+    module = types.ModuleType("validation.tasks.toy")
+
+    def square(x):
+        calls.append(x)
+        return {"square": x * x}
+
+    def fail(x):
+        raise ValueError(f"no root of {x}")
+
+    def stop(x):
+        raise KeyboardInterrupt
+
+    module.square, module.fail, module.stop = square, fail, stop
+    module.__file__ = str(tmp_path / "toy.py")
+    (tmp_path / "toy.py").write_text('"""Toy."""\nNUMBER = 1\n')
+    monkeypatch.setitem(sys.modules, "validation.tasks.toy", module)
+    return calls
+
+
+def test_a_finished_cell_is_not_computed_again(toy, tmp_path):
+    store = Store(tmp_path / "cells")
+    cells = [Cell("toy.square", {"x": x}) for x in (2, 3)]
+    assert store.fill(cells) == []
+    assert store.fill(cells) == []
+    assert toy == [2, 3]
+    assert [value for _, value in store.finished(cells)] == [{"square": 4}, {"square": 9}]
+
+
+def test_other_inputs_are_other_cells_and_the_rank_is_no_input(toy):
+    assert Cell("toy.square", {"x": 2}).key != Cell("toy.square", {"x": 3}).key
+    assert Cell("toy.square", {"x": 2}).key == Cell("toy.square", {"x": 2}, rank=7).key
+
+
+def test_an_unfinished_cell_has_no_value(toy, tmp_path):
+    store = Store(tmp_path)
+    assert store.get(Cell("toy.square", {"x": 2})) is None
+    assert store.finished([Cell("toy.square", {"x": 2})]) == []
+
+
+def test_a_failure_is_told_and_the_others_are_computed(toy, tmp_path):
+    store = Store(tmp_path)
+    failures = store.fill([Cell("toy.fail", {"x": -1}), Cell("toy.square", {"x": 2})])
+    assert len(failures) == 1
+    assert "no root of -1" in failures[0]
+    assert store.get(Cell("toy.square", {"x": 2})) == {"square": 4}
+
+
+def test_an_interruption_keeps_what_is_finished(toy, tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        store.fill([Cell("toy.square", {"x": 2}), Cell("toy.stop", {"x": 0})])
+    assert Cell("toy.square", {"x": 2}) in store
+    assert Cell("toy.stop", {"x": 0}) not in store
+
+
+def test_no_cell_is_begun_after_the_time(toy, tmp_path):
+    assert Store(tmp_path).fill([Cell("toy.square", {"x": 2})], minutes=-1.0) == []
+    assert toy == []
+
+
+def test_files_hold_the_cell_and_its_value(toy, tmp_path):
+    Store(tmp_path).fill([Cell("toy.square", {"x": 2})])
+    (path,) = (tmp_path / "toy.square").iterdir()
+    kept = json.loads(path.read_text())
+    assert kept["cell"] == "toy.square(x=2)"
+    assert kept["value"] == {"square": 4}
+
+
+def test_comments_and_docstrings_are_no_code():
+    one = 'def f(x):\n    """One."""\n    return x  # the same\n'
+    other = 'def f(x):\n    """Another\n    text."""\n\n    return x\n'
+    assert code_digest(one) == code_digest(other)
+    assert code_digest(one) != code_digest(one.replace("return x", "return -x"))
+
+
+# -- the plan ---------------------------------------------------------------------------------
+
+
+def test_the_quick_run_is_the_beginning_of_the_full_one():
+    quick, full = plan.everything(False), plan.everything(True)
+    assert full[: len(quick)] == quick
+    assert {cell.rank for cell in quick} == {0}
+    assert len({str(cell) for cell in full}) == len(full)
+
+
+def test_a_full_run_has_the_papers_trials():
+    trials = [cell.inputs for cell in plan.table2() if cell.inputs["part"] == "ewp"]
+    assert sorted({one["size"] for one in trials}) == [20, 100, 200, 500]
+    assert all(sum(one["size"] == k for one in trials) == 20 for k in plan.NUMBERS)
+    assert len(plan.boxes()) == 2 * 100
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page():
+    figure, ax = plt.subplots(figsize=(1, 1))
+    ax.plot([0, 1])
+    table = Table(pd.DataFrame({"method": ["a | b", "<c>"], "NMI": ["0.9 (0.1)", "–"]}), "Scores")
+    section = Section(
+        "Table 9: toys",
+        Verdict("holds only if", "`x` is **small**, 1 < 2."),
+        ["A text.", table, Picture.of("toy", "A line", figure)],
+    )
+    return Page("Toys", ["Read this."], {"Tables": [section]}, ["Seeds: none."])
+
+
+def test_html_is_self_contained_and_escaped(page):
+    text = to_html(page)
+    assert re.findall(r"(?:src|href)='?\"?(?!data:|#)[a-z]+:", text) == []
+    assert "data:image/png;base64," in text
+    assert "&lt;c&gt;" in text
+    assert "<code>x</code> is <strong>small</strong>, 1 &lt; 2." in text
+    assert '<a href="#table-9-toys">' in text
+    assert 'id="table-9-toys"' in text
+
+
+def test_markdown_has_the_same_entries(page):
+    text = to_markdown(page)
+    assert "| a \\| b | 0.9 (0.1) |" in text
+    assert "![A line](pictures/toy.png)" in text
+    assert "**holds only if** `x` is **small**, 1 < 2." in text
+    assert text.count("Table 9: toys") == 2
+
+
+def test_a_verdict_has_one_of_few_kinds():
+    with pytest.raises(ValueError, match="'maybe' is none of holds"):
+        Verdict("maybe", "")
+
+
+# -- summaries --------------------------------------------------------------------------------
+
+
+def scores(method, values, scaling="raw"):
+    return pd.DataFrame(
+        {"method": method, "scaling": scaling, "trial": range(len(values)), "nmi": values}
+    )
+
+
+def test_one_trial_has_no_spread():
+    assert mean_sd([0.5]) == "0.500"
+    assert mean_sd([]) == "–"
+
+
+def test_marks_need_six_trials_and_a_difference():
+    high, low = pd.Series(np.linspace(0.9, 0.95, 6)), pd.Series(np.linspace(0.1, 0.4, 6))
+    assert mark_of(low, high) == " +"
+    assert mark_of(high, high) == " ≃"
+    assert mark_of(low[:5], high[:5]) == ""
+
+
+def test_the_best_penalty_is_one_place_of_the_path_for_all_trials():
+    path = pd.concat(
+        [
+            scores("published@0.1", [0.9]),
+            scores("published@0.2", [0.5]),
+            scores("published@0.11", [0.1]).assign(trial=1),
+            scores("published@0.21", [0.8]).assign(trial=1),
+        ]
+    )
+    assert sorted(best_published(path)["nmi"]) == [0.5, 0.8]
+
+
+def test_peers_have_the_scaling_that_suits_them():
+    table = pd.concat(
+        [
+            scores("ewp", [1.0, 1.0]),
+            scores("kmeans", [0.2, 0.4]),
+            scores("kmeans", [0.6, 0.8], "standardised"),
+        ]
+    )
+    column = summarise(table)
+    assert column["k-means"].startswith("0.700 (0.141) s")
+    assert column["sparse k-means, gap"] == "–"
+    assert column["trials"] == "2 of 20"
+
+
+def test_fewer_trials_than_the_default_are_told():
+    table = pd.concat([scores("ewp", [1.0, 1.0]), scores("kmeans", [0.2])])
+    assert summarise(table)["k-means"] == "0.200 r [1]"
+
+
+# -- tasks ------------------------------------------------------------------------------------
+
+
+def test_starts_are_distinct_rows_and_do_not_depend_on_their_number():
+    X = np.repeat(np.arange(12.0).reshape(6, 2), 3, axis=0)
+    few, many = draw_starts(X, 4, 2, 0), draw_starts(X, 4, 5, 0)
+    np.testing.assert_array_equal(few, many[:2])
+    assert all(len(np.unique(start, axis=0)) == 4 for start in many)
+
+
+def test_the_authors_updates_with_one_cluster_are_the_mean():
+    X = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 2.0, 3.0]
+    _, weights, _ = authors_variant(X, 1, 100.0, np.random.default_rng(1))
+    expected = np.exp(-50 * X.var(axis=0) / 100.0)
+    np.testing.assert_allclose(weights, expected / expected.sum(), rtol=1e-10)
+
+
+def test_distance_from_the_hull():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert _outside(corners, np.array([0.2, 0.2])) == pytest.approx(0.0, abs=1e-12)
+    assert _outside(corners, np.array([2.0, 0.0])) == pytest.approx(1.0)
