@@ -215,6 +215,7 @@ def theory() -> list[Cell]:
     return [
         *(Cell("theory.descent", {"seed": seed}, rank=0) for seed in range(50)),
         *(Cell("theory.uniform", {"seed": seed}, rank=0) for seed in range(5)),
+        *(Cell("theory.growth", {"seed": seed}, rank=0) for seed in range(3)),
     ]
 
 

@@ -120,7 +120,7 @@ def curve(ax: Axes, table: pd.DataFrame, x: str, names: Iterable[str]) -> None:
     ax.set_ylim(-0.03, 1.03)
 
 
-def legend_below(figure: Figure, ax: Axes) -> None:
+def legend_below(figure: Figure, ax: Axes, columns: int = 5) -> None:
     """One legend for all panels, below them."""
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)

@@ -107,47 +107,63 @@ def scaling(store: Store) -> Section | None:
 def exponent(store: Store) -> Section | None:
     """The first exponent against the critical one."""
     table = _study(store, "exponent")
-    if table.empty:
+    steps = frame_of(store, [cell for cell in plan.theory() if cell.task == "theory.growth"])
+    if table.empty or steps.empty:
         return None
-    figure, axes = axes_row(2, (4.6, 3.1))
+    figure, axes = axes_row(3, (3.8, 3.1))
     for ax, (name, group) in zip(axes, table.groupby("scaling"), strict=False):
-        group = group.assign(first=-group["s0"], nmi=group["nmi"])
-        middle = group.groupby("first")["nmi"]
+        middle = group.assign(first=-group["s0"]).groupby("first")["nmi"]
         ax.plot(middle.mean(), marker="o", ms=3.5, color=PALETTE[0])
         ax.fill_between(
             middle.mean().index, middle.min(), middle.max(), color=PALETTE[0], alpha=0.15, lw=0
         )
         critical = -group["critical"].mean()
         ax.axvline(critical, color=PALETTE[3], ls=(0, (4, 3)), lw=1.2)
-        ax.text(critical * 1.06, 0.5, f"$s_c$ = {-critical:.1f}", color=PALETTE[3])
+        ax.text(critical * 1.06, 0.5, f"$s_c$ = −{critical:.1f}", color=PALETTE[3])
         ax.axvline(1.0, color="#888888", lw=0.8, ls=":")
         ax.text(1.04, 0.25, "paper", color="#666666", fontsize=8)
-        ax.set_xscale("log")
-        ax.set_xlabel("−s0, first exponent")
-        ax.set_ylabel("NMI")
-        ax.set_ylim(-0.03, 1.03)
-        ax.set_title(name)
+        ax.set(xscale="log", xlabel="−s0, first exponent", ylabel="NMI", ylim=(-0.03, 1.03))
+        ax.set_title(f"Simulation 2, {name}")
+    worst = 0.0
+    for i, row in enumerate(steps.itertuples()):
+        s = -np.array(row.s)
+        axes[2].plot(s, row.predicted, color=PALETTE[3], lw=1, label=None if i else "predicted")
+        axes[2].plot(
+            s, row.observed, "o", ms=3.5, color=PALETTE[0], label=None if i else "one step"
+        )
+        ratio = np.array(row.observed) / np.array(row.predicted)
+        worst = max(worst, float(np.abs(ratio - 1).max()))
+    axes[2].axhline(1.0, color="#888888", lw=0.8, ls=":")
+    axes[2].set(xlabel="−s", ylabel="growth of a small departure")
+    axes[2].set_title("collapsed centroids")
+    axes[2].legend(frameon=False)
     standard = table[table["scaling"] == "standardised"]
     critical = standard["critical"].mean()
-    above = standard[standard["s0"] == -1.0]["nmi"].mean()
-    below = standard[standard["s0"] < critical]["nmi"].mean()
+    first = standard.groupby("s0")["nmi"].mean()
+    lost = first[first < 0.5]
     draws = standard.groupby("s0").size().min()
     return Section(
         "s0 = −1 against the critical exponent",
         Verdict(
             "does not hold",
-            "in general: s0 = −1 works on raw features because the noise varies more than the "
-            f"relevant features. Standardised, the same data have NMI {above:.2f} from there, and "
-            f"{below:.2f} from exponents below the predicted s_c = −{-critical:.1f}.",
+            "that s0 = −1 always works: raw it does, because the noise varies more than the "
+            f"relevant features; standardised, the same data have NMI {first[-1.0]:.2f} from "
+            f"there, and {first[first.index < critical].mean():.2f} from below the predicted s_c = "
+            f"−{-critical:.1f}.",
         ),
         [
             Picture.of(
                 "exponent",
-                f"Simulation 2, k = 20, no polish, λ = 0.05 (raw) and 0.15 (standardised) a row; "
-                f"mean and range of {draws} draws. Dashed: the exponent at which, by theory, "
-                "centroids can leave the mean of the data, computed without fitting.",
+                "Left and middle: k = 20, no polish, λ = 0.05 (raw) and 0.15 (standardised) a row, "
+                f"mean and range of {draws} draws. Right: growth of a departure of 1e-6 in one "
+                "MM step, three data sets; above 1 the centroids part.",
                 figure,
-            )
+            ),
+            f"Below s_c the collapsed point is unstable: the predicted growth agrees with the "
+            f"iterated map to {worst:.0e}. Starting there is sufficient, not necessary. From s0 = "
+            f"{first.index[first >= 0.5].max():g} on, the annealing passes s_c before the "
+            f"centroids have met; from {lost.index.min():g} and above they have, and do not part "
+            "again.",
         ],
     )
 
@@ -170,23 +186,27 @@ def forms(store: Store) -> Section | None:
     large = table[table["ratio"] > 1.3].mean(numeric_only=True)
     draws = table.groupby("ratio").size().max()
     return Section(
-        "Within against between form, as the relevant features grow",
+        "Within against between form",
         Verdict(
             "holds only if",
-            "the relevant features vary less than the noise, as in the paper's simulations: there "
-            f"the published algorithm has {small['EWP as published']:.2f} and sparse k-means "
-            f"{small['sparse k-means']:.2f}. Where they vary more it is "
-            f"{large['EWP as published']:.2f} against {large['sparse k-means']:.2f}. The automatic "
-            f"choice has {small['EWP, automatic']:.2f} and {large['EWP, automatic']:.2f}.",
+            "the relevant features vary less than the noise: there the published algorithm has "
+            f"{small['EWP as published']:.2f} and sparse k-means {small['sparse k-means']:.2f}, as "
+            "in the paper. Where they vary more it is the other way round, "
+            f"{large['EWP as published']:.2f} and {large['sparse k-means']:.2f}. The automatic fit "
+            f"has {small['EWP, automatic']:.2f} and {large['EWP, automatic']:.2f}.",
         ),
         [
             Picture.of(
                 "forms",
                 "80 rows, 500 features, 20 of them relevant, 4 clusters; mean and range of up to "
                 f"{draws} draws. All but the automatic fit have their best penalty (bound) in "
-                "hindsight. A larger design is in `wide_design.md`.",
+                "hindsight.",
                 figure,
-            )
+            ),
+            "The within form rewards a small variance, the between form and sparse k-means a large "
+            "one. The within form survives beyond 1 because its best penalty is then so large that "
+            "all weights are equal; the published start collapses there. A larger design (2000 "
+            "features), with the penalties chosen without labels, is in `wide_design.md`.",
         ],
     )
 
@@ -204,7 +224,7 @@ def polish(store: Store) -> Section | None:
         ax.bar(np.arange(len(means)) + 0.2 * (i - 1.5), means[name], 0.19, color=colour, label=name)
     ax.set_xticks(np.arange(len(means)), means.index)
     ax.set_ylabel("NMI")
-    legend_below(figure, ax)
+    legend_below(figure, ax, 2)
     without, with_it = means["published start, no polish"], means["critical exponent, polish"]
     shown = means.map(lambda value: f"{value:.3f}").reset_index()
     return Section(

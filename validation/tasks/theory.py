@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linprog
 
 import ewp
 
-__all__ = ["descent", "uniform"]
+__all__ = ["descent", "growth", "uniform"]
 
 
 def _objective(X: np.ndarray, theta: np.ndarray, weights: np.ndarray, s: float) -> np.ndarray:
@@ -49,6 +51,37 @@ def _outside(X: np.ndarray, point: np.ndarray) -> float:
     cost = np.concatenate([np.zeros(n), np.ones(2 * p)])
     found = linprog(cost, A_eq=equal, b_eq=np.append(point, 1.0))
     return float(found.fun)
+
+
+def growth(seed: int) -> dict[str, Any]:
+    """By what one MM step multiplies a small departure from collapsed centroids, by exponent.
+
+    The theory says ``2 (1 - s) lambda_max(G)``, which is 1 at the critical exponent.
+    """
+    rng = np.random.default_rng(seed)
+    n, p, k = 300, 12, 4
+    X = rng.standard_normal((n, p)) * rng.uniform(0.5, 2, p)
+    X -= X.mean(axis=0)
+    weights = rng.dirichlet(np.full(p, 5.0))
+    critical = ewp.critical_exponent(X, weights=weights)
+    # the leading direction, in which collapsed centroids part
+    unit = X * np.sqrt(weights)
+    unit /= np.sqrt((unit**2).sum(axis=1, keepdims=True))
+    leading = np.linalg.eigh(unit.T @ unit / n)[1][:, -1] / np.sqrt(weights)
+    sides = np.array([1.0, -1.0, 2.0, -2.0])[:, None]
+    start = 1e-6 * sides * leading
+    exponents = [-0.5, -1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -8.0, -10.0]
+    observed = []
+    for s in exponents:
+        log_d = np.log((((X[:, None, :] - start[None]) ** 2) * weights).sum(axis=2))
+        power = np.exp(s * (log_d - log_d.mean(axis=1, keepdims=True)))
+        mean = power.mean(axis=1, keepdims=True) ** (1 / s - 1)
+        phi = power * np.exp(log_d.mean(axis=1, keepdims=True) - log_d) * mean / k
+        after = (phi.T @ X) / phi.sum(axis=0)[:, None]
+        observed.append(float(np.vdot(after, start) / np.vdot(start, start)))
+    largest = 1 / (2 * (1 - critical))
+    predicted = [2 * (1 - s) * largest for s in exponents]
+    return {"s": exponents, "observed": observed, "predicted": predicted, "critical": critical}
 
 
 def uniform(seed: int) -> dict[str, list[float]]:
