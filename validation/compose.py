@@ -20,7 +20,17 @@ from r_bridge import check
 from validation import plan
 from validation.cells import Cell, Store, source_digest
 from validation.page import Page, Picture, Section, Table, to_html, to_markdown
-from validation.sections import evidence, figures, real, simulations, sparcl, studies, theory
+from validation.sections import (
+    case_study,
+    evidence,
+    figures,
+    real,
+    sensitivity,
+    simulations,
+    sparcl,
+    studies,
+    theory,
+)
 from validation.sections.common import scores_of
 
 __all__ = ["write"]
@@ -31,7 +41,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         simulations.table2,
         real.table4,
         real.table5,
-        real.glioma,
+        case_study.glioma,
     ),
     "The paper's figures": (figures.figure1, figures.figure2, figures.boxes),
     "sparcl": (sparcl.agreement,),
@@ -40,10 +50,10 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         studies.scaling,
         studies.exponent,
         studies.forms,
-        studies.polish,
-        studies.sensitivity,
-        studies.penalty,
-        studies.authors,
+        sensitivity.polish,
+        sensitivity.sensitivity,
+        sensitivity.penalty,
+        sensitivity.authors,
         theory.theorems,
     ),
     "Beyond the paper": (evidence.consistency, evidence.uncertainty),

@@ -19,6 +19,7 @@ __all__ = [
     "COLOURS",
     "TITLES",
     "axes_row",
+    "counted",
     "curve",
     "frame_of",
     "legend_below",
@@ -94,6 +95,20 @@ def mark_of(one: pd.Series, reference: pd.Series) -> str:
     return (
         " +" if signed_rank(both.iloc[:, 0].to_numpy(), both.iloc[:, 1].to_numpy()) < 0.05 else " ≃"
     )
+
+
+def counted(table: pd.DataFrame, by: str) -> str:
+    """How many draws the points of a study rest on.
+
+    Examples
+    --------
+    >>> counted(pd.DataFrame({"x": [1, 1, 2]}), "x")
+    '1 to 2 draws'
+    """
+    sizes = table.groupby(by).size()
+    if sizes.min() < sizes.max():
+        return f"{sizes.min()} to {sizes.max()} draws"
+    return "1 draw" if sizes.max() == 1 else f"{sizes.max()} draws"
 
 
 def axes_row(count: int, size: tuple[float, float] = (4.0, 3.0)) -> tuple[Figure, list[Axes]]:

@@ -1,4 +1,4 @@
-"""Tables 4 and 5 and the case study: real data."""
+"""Tables 4 and 5: real data."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from sklearn.metrics import normalized_mutual_info_score as nmi
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ewp.comparison_plots import plot_partitions
 from ewp.drawing import PALETTE, despine
 from validation import plan
 from validation.cells import Store
 from validation.designs import PAPER
 from validation.page import Picture, Section, Table, Verdict
 from validation.sections.common import TITLES, mark_of, mean_sd, scores_of
-from validation.sections.figures import panels_of
 from validation.tasks.real import MENDED, load
 
-__all__ = ["glioma", "hindsight", "table4", "table5"]
+__all__ = ["PEERS", "hindsight", "table4", "table5"]
 
 #: Rows, features and classes in the paper where they differ, and what is known of each set.
 _SETS = {
@@ -54,7 +52,7 @@ _MISSED = (
     "The choice rewards what predicts the features of held-out rows. In the face images that is "
     "the light, not the person; elsewhere the curves below show what another penalty would give."
 )
-_PEERS = ("kmeans", "power", "wkmeans", "sparse", "sparcl")
+PEERS = ("kmeans", "power", "wkmeans", "sparse", "sparcl")
 #: Half of the last digit that the paper prints.
 _ROUNDING = 5e-4
 
@@ -142,7 +140,7 @@ def _peers(scores: pd.DataFrame) -> dict[str, str]:
     """Entries of one data set for the peers."""
     same = _values(scores, "ewp, same rows")
     entries = {"this package": mean_sd(same)}
-    for name in _PEERS:
+    for name in PEERS:
         text, values = _better(scores[scores["method"] == name])
         entries[TITLES[name]] = text + mark_of(values, same)
     return entries
@@ -287,43 +285,3 @@ def _curves(store: Store) -> Picture:
         "the first starts)."
     )
     return Picture.of("penalties", caption, figure)
-
-
-def glioma(store: Store) -> Section | None:
-    """The case study: 50 tumours, 4434 genes."""
-    kept = [
-        (cell, value)
-        for cell, value in store.finished(plan.pictures())
-        if cell.task == "real.partitions"
-    ]
-    if not kept:
-        return None
-    ((_, found),) = kept
-    X, y, _ = load("GLIOMA")
-    figure = plot_partitions(X, panels_of(found, y))[0].figure
-    scores, best = scores_of(store, plan.real()), hindsight(store)
-    part = scores[scores["name"] == "GLIOMA"] if len(scores) else scores
-    rows = []
-    for name in ("ewp, same rows", "ewp-published", *_PEERS):
-        for scaling, group in part[part["method"] == name].groupby("scaling"):
-            rows.append((TITLES[name], scaling, mean_sd(group["nmi"]), mean_sd(group["ari"])))
-    table = pd.DataFrame(rows, columns=["method", "features", "NMI", "ARI"])
-    top = best.loc[best["name"] == "GLIOMA", "nmi"].max()
-    return Section(
-        "Case study: GLIOMA",
-        Verdict(
-            "holds" if top >= 0.5935 else "does not hold",
-            f"the paper has 0.594 for EWP; the best mean over 20 starts is {top:.3f}, at a penalty "
-            "chosen in hindsight. Methods differ by less than the choice of the scaling does.",
-        ),
-        [
-            "50 tumours of four kinds, 4434 genes.",
-            Table(table, "NMI and adjusted Rand index, mean (sd) over 20 trials", 2),
-            Picture.of(
-                "glioma",
-                "GLIOMA, raw features, one trial. Clusters have the colour of the class with which "
-                "they overlap most.",
-                figure,
-            ),
-        ],
-    )

@@ -1,4 +1,4 @@
-"""What the paper leaves open: short studies, each with a picture."""
+"""What the paper leaves open: its sd, the scaling, the first exponent, the form of the weights."""
 
 from __future__ import annotations
 
@@ -8,29 +8,21 @@ import pandas as pd
 from ewp.drawing import PALETTE
 from validation import plan
 from validation.cells import Store
-from validation.page import Picture, Section, Table, Verdict
-from validation.sections.common import COLOURS, axes_row, curve, frame_of, legend_below
+from validation.page import Picture, Section, Verdict
+from validation.sections.common import axes_row, counted, curve, frame_of
 from validation.sections.real import hindsight
 
-__all__ = [
-    "authors",
-    "exponent",
-    "forms",
-    "penalty",
-    "polish",
-    "scaling",
-    "sensitivity",
-    "spread",
-]
+__all__ = ["exponent", "forms", "scaling", "spread", "study"]
 
 
-def _study(store: Store, name: str) -> pd.DataFrame:
+def study(store: Store, name: str) -> pd.DataFrame:
+    """Finished cells of a study, one a row."""
     return frame_of(store, plan.studies()[name])
 
 
 def spread(store: Store) -> Section | None:
     """The printed standard deviation."""
-    table = _study(store, "spread")
+    table = study(store, "spread")
     if table.empty:
         return None
     figure, (ax,) = axes_row(1, (5.4, 3.4))
@@ -41,7 +33,6 @@ def spread(store: Store) -> Section | None:
     ax.legend(frameon=False)
     at = table.groupby("sd")[["true centres", "EWP", "EWP as published"]].mean()
     printed, used = at.loc[0.15], at.loc[0.015]
-    draws = table.groupby("sd").size().min()
     return Section(
         "Simulation 1: the printed 0.15 against 0.015",
         Verdict(
@@ -53,8 +44,9 @@ def spread(store: Store) -> Section | None:
         [
             Picture.of(
                 "spread",
-                f"Simulation 1, d = 20, λ = 0.0265 a row; mean and range of {draws} draws. “True "
-                "centres” assigns every row to the nearest true centre in the relevant features.",
+                "Simulation 1, d = 20, λ = 0.0265 a row; mean and range of "
+                f"{counted(table, 'sd')}. “True centres” assigns every row to the nearest true "
+                "centre in the relevant features.",
                 figure,
             )
         ],
@@ -106,7 +98,7 @@ def scaling(store: Store) -> Section | None:
 
 def exponent(store: Store) -> Section | None:
     """The first exponent against the critical one."""
-    table = _study(store, "exponent")
+    table = study(store, "exponent")
     steps = frame_of(store, [cell for cell in plan.theory() if cell.task == "theory.growth"])
     if table.empty or steps.empty:
         return None
@@ -141,7 +133,6 @@ def exponent(store: Store) -> Section | None:
     critical = standard["critical"].mean()
     first = standard.groupby("s0")["nmi"].mean()
     lost = first[first < 0.5]
-    draws = standard.groupby("s0").size().min()
     return Section(
         "s0 = −1 against the critical exponent",
         Verdict(
@@ -155,8 +146,8 @@ def exponent(store: Store) -> Section | None:
             Picture.of(
                 "exponent",
                 "Left and middle: k = 20, no polish, λ = 0.05 (raw) and 0.15 (standardised) a row, "
-                f"mean and range of {draws} draws. Right: growth of a departure of 1e-6 in one "
-                "MM step, three data sets; above 1 the centroids part.",
+                f"mean and range of {counted(standard, 's0')}. Right: growth of a departure of "
+                "1e-6 in one MM step, three data sets; above 1 the centroids part.",
                 figure,
             ),
             f"Below s_c the collapsed point is unstable: the predicted growth agrees with the "
@@ -170,7 +161,7 @@ def exponent(store: Store) -> Section | None:
 
 def forms(store: Store) -> Section | None:
     """Within against between form, and where sparse k-means wins and loses."""
-    table = _study(store, "forms")
+    table = study(store, "forms")
     if table.empty:
         return None
     names = ("EWP, automatic", "EWP as published", "within form", "between form", "sparse k-means")
@@ -184,7 +175,6 @@ def forms(store: Store) -> Section | None:
     ax.legend(frameon=False, fontsize=8)
     small = table[table["ratio"] < 0.7].mean(numeric_only=True)
     large = table[table["ratio"] > 1.3].mean(numeric_only=True)
-    draws = table.groupby("ratio").size().max()
     return Section(
         "Within against between form",
         Verdict(
@@ -198,160 +188,14 @@ def forms(store: Store) -> Section | None:
         [
             Picture.of(
                 "forms",
-                "80 rows, 500 features, 20 of them relevant, 4 clusters; mean and range of up to "
-                f"{draws} draws. All but the automatic fit have their best penalty (bound) in "
-                "hindsight.",
+                "80 rows, 500 features, 20 of them relevant, 4 clusters; mean and range of "
+                f"{counted(table, 'ratio')}. All but the automatic fit have their best penalty "
+                "(bound) in hindsight.",
                 figure,
             ),
             "The within form rewards a small variance, the between form and sparse k-means a large "
             "one. The within form survives beyond 1 because its best penalty is then so large that "
             "all weights are equal; the published start collapses there. A larger design (2000 "
             "features), with the penalties chosen without labels, is in `wide_design.md`.",
-        ],
-    )
-
-
-def polish(store: Store) -> Section | None:
-    """With and without polish."""
-    table = _study(store, "polish")
-    if table.empty:
-        return None
-    columns = [name for name in table.columns if "polish" in name]
-    means = table.groupby("design", sort=False)[columns].mean()
-    figure, (ax,) = axes_row(1, (7.0, 3.0))
-    colours = ("#E8B89A", PALETTE[3], "#9CC6E0", PALETTE[0])
-    for i, (name, colour) in enumerate(zip(columns, colours, strict=True)):
-        ax.bar(np.arange(len(means)) + 0.2 * (i - 1.5), means[name], 0.19, color=colour, label=name)
-    ax.set_xticks(np.arange(len(means)), means.index)
-    ax.set_ylabel("NMI")
-    legend_below(figure, ax, 2)
-    without, with_it = means["published start, no polish"], means["critical exponent, polish"]
-    shown = means.map(lambda value: f"{value:.3f}").reset_index()
-    return Section(
-        "With and without polish",
-        Verdict(
-            "new",
-            f"polish takes the published algorithm's {without.min():.2f} – {without.max():.2f} to "
-            f"{means['published start, polish'].min():.3f} – "
-            f"{means['published start, polish'].max():.3f}; with the critical exponent it is "
-            f"{with_it.min():.3f} – {with_it.max():.3f}.",
-        ),
-        [
-            Table(shown, f"NMI, mean of {table.groupby('design').size().min()} draws"),
-            Picture.of(
-                "polish", "Annealing learns the weights, polish mends the partition", figure
-            ),
-        ],
-    )
-
-
-def sensitivity(store: Store) -> Section | None:
-    """The factor of the exponent and the starting centroids."""
-    etas, starts = _study(store, "eta"), _study(store, "starts")
-    if etas.empty or starts.empty:
-        return None
-    figure, axes = axes_row(3, (3.9, 3.3))
-    curve(axes[0], etas, "value", ("EWP", "EWP as published"))
-    axes[0].set_xlabel("η")
-    axes[0].set_ylim(0.85, 1.01)
-    axes[0].legend(frameon=False, fontsize=8)
-    axes[0].set_title("factor of the exponent")
-    names = ("k-means", "power k-means", "sparse k-means", "EWP as published", "EWP")
-    for ax, (scaling_, group) in zip(axes[1:], starts.groupby("scaling"), strict=False):
-        ax.boxplot(
-            [group[name] for name in names],
-            widths=0.6,
-            medianprops={"color": PALETTE[3]},
-            flierprops={"markersize": 3},
-        )
-        ax.set_xticks(range(1, len(names) + 1), names, rotation=35, ha="right")
-        ax.set_ylim(-0.03, 1.03)
-        ax.set_title(f"{starts['start'].nunique()} starts, one data set, {scaling_}")
-    by_eta = etas.groupby("value")[["EWP", "EWP as published"]].mean()
-    raw = starts[starts["scaling"] == "raw"]
-    return Section(
-        "Sensitivity to η and to the starting centroids",
-        Verdict(
-            "holds",
-            f"η between 1.01 and 2 changes the published algorithm's NMI from "
-            f"{by_eta['EWP as published'].max():.3f} to {by_eta['EWP as published'].min():.3f} and "
-            f"this package's not below {by_eta['EWP'].min():.3f}. Over the starts the standard "
-            f"deviation is {raw['EWP as published'].std():.3f} and {raw['EWP'].std():.3f} (raw).",
-        ),
-        [
-            Picture.of(
-                "sensitivity",
-                f"Simulation 2, k = 20. Left: raw, mean and range of "
-                f"{etas.groupby('value').size().min()} draws.",
-                figure,
-            )
-        ],
-    )
-
-
-def penalty(store: Store) -> Section | None:
-    """How wide the range of good penalties is."""
-    table = _study(store, "authors")
-    if table.empty:
-        return None
-    figure, (ax,) = axes_row(1, (5.4, 3.3))
-    curve(ax, table, "per_row", ("EWP", "EWP as published"))
-    ax.set_xscale("log")
-    ax.set_xlabel("λ / n")
-    ax.legend(frameon=False)
-    means = table.groupby("per_row")[["EWP", "EWP as published"]].mean()
-    good = means.index[means["EWP"] > 0.99]
-    span = f"{good.max() / good.min():.0f}" if len(good) else "no"
-    return Section(
-        "Sensitivity to λ",
-        Verdict(
-            "holds only if",
-            f"λ is right within a factor: this package has 0.99 and more over a factor of {span} "
-            f"({good.min():g} to {good.max():g} a row), the published algorithm is at its best "
-            f"({means['EWP as published'].max():.3f}) at "
-            f"{means['EWP as published'].idxmax():g}. On real data see the curves of Table 5.",
-        ),
-        [
-            Picture.of(
-                "penalty",
-                f"Simulation 2, k = 20, raw; mean and range of "
-                f"{table.groupby('per_row').size().min()} draws",
-                figure,
-            )
-        ],
-    )
-
-
-def authors(store: Store) -> Section | None:
-    """The authors' own updates against the paper's."""
-    table = _study(store, "authors")
-    if table.empty:
-        return None
-    figure, axes = axes_row(2, (4.6, 3.2))
-    curve(axes[0], table, "per_row", ("EWP", "EWP as published", "authors' program"))
-    axes[0].set_xscale("log")
-    axes[0].set_xlabel("λ / n")
-    axes[0].legend(frameon=False, fontsize=8)
-    last = table.groupby("per_row")["last exponent"].mean()
-    axes[1].plot(last.index, -last, marker="o", ms=3.5, color=COLOURS["authors' program"])
-    axes[1].set(xscale="log", yscale="log", xlabel="λ / n", ylabel="−s when it stops")
-    means = table.groupby("per_row")[["authors' program", "EWP as published"]].mean()
-    return Section(
-        "The authors' program against their paper",
-        Verdict(
-            "holds only if",
-            "λ is read in the program's units: its memberships lack the factor k^(−1/s), so its "
-            f"best penalty here is {means.iloc[:, 0].idxmax():g} a row "
-            f"(NMI {means.iloc[:, 0].max():.3f}), the paper's algorithm's "
-            f"{means['EWP as published'].idxmax():g} (NMI {means['EWP as published'].max():.3f}). "
-            "It also stops as soon as centroids stand still, where s may be far from −∞.",
-        ),
-        [
-            Picture.of(
-                "authors",
-                f"Simulation 2, k = 20, raw, from the same rows; mean and range of "
-                f"{table.groupby('per_row').size().min()} draws",
-                figure,
-            )
         ],
     )
