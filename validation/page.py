@@ -203,6 +203,8 @@ def to_markdown(page: Page) -> str:
     for name, sections in page.parts.items():
         blocks.append(f"## {name}")
         for one in sections:
+            # headings get their names by rules that differ from one viewer to the next
+            blocks.append(f'<a id="{slug(one.title)}"></a>')
             blocks += [f"### {one.title}", f"**{one.verdict.kind}** {one.verdict.text}"]
             blocks += [_markdown_item(item) for item in one.items]
     blocks += ["## How this was made", *(_markdown_item(item) for item in page.ending)]
