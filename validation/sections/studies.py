@@ -194,8 +194,9 @@ def forms(store: Store) -> Section | None:
                 figure,
             ),
             "The within form rewards a small variance, the between form and sparse k-means a large "
-            "one. The within form survives well beyond 1 since its best penalty is then so large that "
-            "all weights are nearly equal; the published start collapses there. A larger design (2000 "
-            "features), with the penalties chosen without labels, is in `wide_design.md`.",
+            "one. The within form survives well beyond 1 since its best penalty is then so large "
+            "that all weights are nearly equal; the published start collapses there. A larger "
+            "design (2000 features), with the penalties chosen without labels, is in "
+            "`wide_design.md`.",
         ],
     )
