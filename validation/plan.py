@@ -61,12 +61,18 @@ def table1() -> list[Cell]:
         Cell(
             "simulations.trial",
             {"design": "simulation 1", "size": d, "seed": seed, "part": part},
-            rank=0 if seed < 2 and d in (5, 20, 100) else 2 if seed < 3 else 6 + seed // 5,
+            rank=_rank1(d, seed),
         )
         for seed in range(TRIALS)
         for d in NOISE
         for part in _parts()
     ]
+
+
+def _rank1(d: int, seed: int) -> int:
+    if d in (5, 20, 100) and seed < 2:
+        return 0
+    return 1 if seed == 0 else 6 if seed < 3 else 7 + seed // 5
 
 
 def table2() -> list[Cell]:
@@ -87,9 +93,11 @@ def table2() -> list[Cell]:
 def _rank2(k: int, seed: int, part: str) -> int:
     """One draw at every k first, the default before the others."""
     if k == 20:
-        return 0 if seed < 2 else 2 if seed < 5 else 6 + seed // 5
+        return 0 if seed < 2 else 6 if seed < 5 else 7 + seed // 5
+    if seed == 0 and part == "ewp":
+        return {100: 1, 200: 1, 500: 5}[k]
     if seed == 0:
-        return 2 if k == 100 else 3 if part == "ewp" else 6
+        return {100: 2, 200: 6, 500: 7}[k]
     return 7 if k == 100 and seed < 3 else 10 + seed
 
 
@@ -99,13 +107,20 @@ def real() -> list[Cell]:
         Cell(
             "real.trials",
             {"name": name, "version": version, "data": data, "part": part, "count": TRIALS},
-            rank=0 if name in _QUICK_SETS else 6 if slow and part == "sparcl" else 4 if slow else 1,
+            rank=_rank_real(name, part),
         )
         for name, data in available().items()
         for version in ("as it is", *(("mended",) if name in MENDED else ()))
         for part in _parts()
-        for slow in (name in _WIDE,)
     ]
+
+
+def _rank_real(name: str, part: str) -> int:
+    if name in _QUICK_SETS:
+        return 0
+    if part == "sparcl" and name in (*_WIDE, "wall_robot_4"):
+        return 6
+    return 3 if name in _WIDE else 1
 
 
 def best() -> list[Cell]:
@@ -142,11 +157,11 @@ def best() -> list[Cell]:
 
 
 def _rank_best(name: str, scaling: str, form: str) -> int:
-    if name in ("iris", "wine"):
-        return 0 if scaling != "range" else 1
-    if name not in _WIDE:
-        return 1
-    return 3 if scaling != "range" and form == "within" else 5
+    if name in ("iris", "wine") and scaling != "range":
+        return 0
+    if name in _WIDE:
+        return 4 if scaling != "range" and form == "within" else 7
+    return 7 if (scaling, form) == ("raw", "between") else 2
 
 
 def pictures() -> list[Cell]:
@@ -157,7 +172,7 @@ def pictures() -> list[Cell]:
     ]
     if "GLIOMA" in available():
         data = available()["GLIOMA"]
-        cells.append(Cell("real.partitions", {"name": "GLIOMA", "data": data}, rank=4))
+        cells.append(Cell("real.partitions", {"name": "GLIOMA", "data": data}, rank=3))
     return cells
 
 
@@ -167,7 +182,7 @@ def boxes() -> list[Cell]:
         Cell(
             "pictures.boxes",
             {"seed": seed, "scaling": scaling},
-            rank=0 if seed < 10 else 4 if seed < 50 else 6,
+            rank=0 if seed < 10 else 3 if seed < 30 else 6,
         )
         for seed in range(REPLICATES)
         for scaling in ("raw", "standardised")
@@ -179,7 +194,7 @@ def studies() -> dict[str, list[Cell]]:
 
     def draws(task: str, settings: list[dict[str, object]], count: int, quick: int) -> list[Cell]:
         return [
-            Cell(f"studies.{task}", {**one, "seed": seed}, rank=0 if seed < quick else 4)
+            Cell(f"studies.{task}", {**one, "seed": seed}, rank=0 if seed < quick else 2)
             for seed in range(count)
             for one in settings
         ]
@@ -193,7 +208,7 @@ def studies() -> dict[str, list[Cell]]:
         "polish": draws("polish", [{"design": one} for one in DESIGNS], 10, 2),
         "eta": draws("eta", [{"value": value} for value in ETAS], 10, 1),
         "starts": [
-            Cell("studies.starts", {"scaling": one, "start": start}, rank=0 if start < 5 else 4)
+            Cell("studies.starts", {"scaling": one, "start": start}, rank=0 if start < 5 else 2)
             for start in range(TRIALS)
             for one in scalings
         ],
@@ -201,7 +216,7 @@ def studies() -> dict[str, list[Cell]]:
             Cell(
                 "studies.forms",
                 {"ratio": ratio, "seed": seed},
-                rank=0 if seed < 1 and ratio in (0.5, 1.0, 2.0) else 4 if seed < 2 else 6,
+                rank=0 if seed < 1 and ratio in (0.5, 1.0, 2.0) else 3 if seed < 1 else 6,
             )
             for seed in range(5)
             for ratio in RATIOS
