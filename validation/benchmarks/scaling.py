@@ -39,7 +39,7 @@ def counted(self, *arguments):
     return plain(self, *arguments)
 ArrayEngine._pass = counted
 begin = time.perf_counter()
-found = ewp.fit(sys.argv[1], 10, 0.5 * float(sys.argv[2]), random_state=0, tol=1e-3)
+found = ewp.fit(sys.argv[1], 10, 0.5 * float(sys.argv[2]), random_state=0, eta=1.2, tol=1e-3)
 seconds = time.perf_counter() - begin
 status = dict(line.split(":") for line in open("/proc/self/status"))
 peak = int(status["VmHWM"].split()[0]) / 1024
