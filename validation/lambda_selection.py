@@ -68,6 +68,27 @@ def oracle(X: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
     return best
 
 
+def from_truth(X: np.ndarray, labels: np.ndarray, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Descend from the true classes at the chosen penalty.
+
+    If the objective reached from the classes is lower than that of the fit, the search missed it;
+    if it is higher, the objective itself prefers another partition.
+    """
+    k = len(np.unique(labels))
+    options: dict[str, Any] = {
+        "lam": chosen["lam_per_row"] * len(X),
+        "scale": None if chosen["scaling"] == "none" else chosen["scaling"],
+        "dispersion": chosen["form"],
+        "random_state": SEED,
+    }
+    means = np.array([X[labels == j].mean(axis=0) for j in np.unique(labels)])
+    truth = ewp.fit(X, k, init=means, s0=-np.inf, polish=False, **options)
+    found = ewp.fit(X, k, **options)
+    lead = (truth.objective - found.objective) / abs(found.objective)
+    words = "same" if abs(lead) < 1e-6 else "lower" if lead < 0 else "higher"
+    return {"nmi": agreement(labels, truth.labels)["nmi"], "objective": words}
+
+
 def k_means(X: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
     """k-means with ten starts, raw and standardised."""
     k = len(np.unique(labels))
@@ -110,7 +131,10 @@ def row(name: str, cache: Path, data: tuple[np.ndarray, np.ndarray], args: Any) 
         result |= {f"{criterion} NMI": found["nmi"], f"{criterion} ARI": found["ari"]}
         if criterion == "predictive":
             default = found
+    truth = cell(cache, (name, "truth"), X, lambda: from_truth(X, labels, default))
     return result | {
+        "from truth NMI": truth["nmi"],
+        "its objective": truth["objective"],
         "oracle NMI": best["nmi"],
         "oracle ARI": best["ari"],
         "k-means raw": plain["raw"],
@@ -143,7 +167,36 @@ def write(rows: list[dict[str, Any]], folder: Path) -> None:
             for values in table.itertuples(index=False)
         ),
     ]
-    (folder / "lambda_selection.md").write_text("\n".join(lines) + "\n")
+    (folder / "lambda_selection.md").write_text("\n".join([*lines, "", *reached(table)]) + "\n")
+
+
+def reached(table: pd.DataFrame) -> list[str]:
+    """Sentences that sum the table up."""
+    default, best = table["predictive NMI"], table["oracle NMI"]
+    short = best - default
+    plain = table[["k-means raw", "k-means std"]].max(axis=1)
+    paper = table["data"].str.startswith("simulation")
+    made = table["data"].isin(list(DESIGNS))
+    lines = []
+    if paper.any():
+        lines.append(
+            f"Mean NMI of the default over the paper's simulations: {default[paper].mean():.3f}."
+        )
+    for rows, what in ((made, "simulated designs"), (~made, "real sets")):
+        if rows.any():
+            near = int((short[rows] <= 0.03).sum())
+            below = int((plain[rows] - default[rows] > 0.05).sum())
+            lines.append(
+                f"Of {int(rows.sum())} {what} the default is within 0.03 of the oracle on {near}, "
+                f"and more than 0.05 below the better k-means on {below}; its mean NMI is "
+                f"{default[rows].mean():.3f}, the oracle's {best[rows].mean():.3f}."
+            )
+    lines.append(
+        "The column *from truth* starts at the means of the true classes with the chosen penalty. "
+        "Where *its objective* is higher than that of the fit, the objective prefers another "
+        "partition than the classes; where it is lower, the search missed them."
+    )
+    return "\n\n".join(lines).splitlines()
 
 
 def main() -> None:
