@@ -104,6 +104,7 @@ class ArrayEngine(Engine):
         self._spaces: dict[int, SimpleQueue[Workspace]] = {}
         self._samples: dict[int, ArrayEngine] = {}
         self._tiles: dict[str, Array] = {}
+        self._cut: dict[int, list[list[slice]]] = {}
         self._crew: Crew | None = None
         self.center = self._mean() if center is None else center
         self.squares = self._sum_of_squares()
@@ -216,9 +217,11 @@ class ArrayEngine(Engine):
             yield passes.Block(block, squares, self._weight(rows))
 
     def _chunks(self, k: int) -> list[list[slice]]:
-        slices = list(self._slices(_block_rows(self.p, k)))
-        size = -(-len(slices) // _CHUNKS)
-        return [slices[i : i + size] for i in range(0, len(slices), size)]
+        if k not in self._cut:
+            slices = list(self._slices(_block_rows(self.p, k)))
+            size = -(-len(slices) // _CHUNKS)
+            self._cut[k] = [slices[i : i + size] for i in range(0, len(slices), size)]
+        return self._cut[k]
 
     def _part(self, task: Callable[..., Any], part: range, metric: Metric, *more: Any) -> list[Any]:
         """Pass over some of the chunks, here."""
