@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Page", "Picture", "Section", "Table", "Verdict", "slug", "to_html", "to_markdown"]
 
-#: Entries of a table with more characters than this are texts, and may be broken.
-_LONG = 28
+#: Columns with entries of more characters than this are texts, whose lines may be broken.
+_LONG = 36
 
 
 def slug(title: str) -> str:
@@ -121,11 +121,13 @@ def _inline(text: str) -> str:
 
 
 def _html_table(table: Table) -> str:
+    texts = [table.frame[name].astype(str).str.len().max() > _LONG for name in table.frame]
+
     def row(values: list[str], tag: str) -> str:
         cells = []
         for i, value in enumerate(values):
             name = "th" if i < table.names else tag
-            kind = " class='text'" if name == "td" and len(value) > _LONG else ""
+            kind = " class='text'" if texts[i] else ""
             cells.append(f"<{name}{kind}>{_inline(value)}</{name}>")
         return f"<tr>{''.join(cells)}</tr>"
 

@@ -124,10 +124,10 @@ def axes_row(count: int, size: tuple[float, float] = (4.0, 3.0)) -> tuple[Figure
 def curve(ax: Axes, table: pd.DataFrame, x: str, names: Iterable[str]) -> None:
     """Means of columns over the draws, by x, with the range between draws shaded."""
     groups = table.groupby(x)
-    for name in names:
+    for name, style in zip(names, ("-", "-", "--", "-.", (0, (1, 1.5))), strict=False):
         middle = groups[name].mean()
         colour = COLOURS.get(name)
-        ax.plot(middle.index, middle, marker="o", markersize=3.5, color=colour, label=name)
+        ax.plot(middle, ls=style, marker="o", markersize=3.5, color=colour, label=name)
         ax.fill_between(
             middle.index, groups[name].min(), groups[name].max(), color=colour, alpha=0.15, lw=0
         )

@@ -78,14 +78,14 @@ def scaling(store: Store) -> Section | None:
     if ("wine", "raw") in published.index:
         note = (
             f" On wine the published algorithm has {published['wine', 'raw']:.3f} raw (the paper: "
-            f"0.747) and {published['wine', 'standardised']:.3f} standardised, so the paper's "
-            "features were raw there."
+            f"0.747) and {published['wine', 'standardised']:.3f} standardised, which "
+            "suggests that the paper's features were raw."
         )
     return Section(
         "Raw against standardised features",
         Verdict(
             "new",
-            "the paper does not say how features were scaled, and it matters more than the method. "
+            "the paper does not say how features were scaled, and it can matter more than the method. "
             f"No scaling always wins (best: {counts} of {len(wide)} sets).{note}",
         ),
         [
@@ -152,8 +152,8 @@ def exponent(store: Store) -> Section | None:
             ),
             f"Below s_c the collapsed point is unstable: the predicted growth agrees with the "
             f"iterated map to {worst:.0e}. Starting there is sufficient, not necessary. From s0 = "
-            f"{first.index[first >= 0.5].max():g} on, the annealing passes s_c before the "
-            f"centroids have met; from {lost.index.min():g} and above they have, and do not part "
+            f"−{-first.index[first >= 0.5].max():g} on, the annealing passes s_c before the "
+            f"centroids have met; from −{-lost.index.min():g} and above most have, and do not part "
             "again.",
         ],
     )
