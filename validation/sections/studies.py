@@ -85,8 +85,8 @@ def scaling(store: Store) -> Section | None:
         "Raw against standardised features",
         Verdict(
             "new",
-            "the paper does not say how features were scaled, and it can matter more than the method. "
-            f"No scaling always wins (best: {counts} of {len(wide)} sets).{note}",
+            "the paper does not say how features were scaled. It can matter more than the method, "
+            f"and no scaling always wins (best: {counts} of {len(wide)} sets).{note}",
         ),
         [
             Picture.of(
