@@ -132,8 +132,12 @@ def deliver_fit(
         records.show_json(record)
     else:
         typer.echo(str(found))
+        for answer in (results.stability_, results.consistency_):  # the others are in the summary
+            if answer is not None:
+                typer.echo(f"\n{answer}")
     _tell_written(command, giving)
-    if not getattr(found, "complete", True):
+    asked = (results.bootstrap_, results.stability_, results.feature_tests_, results.consistency_)
+    if not all(getattr(answer, "complete", True) for answer in (found, *asked)):
         _note(command, "interrupted; what is shown rests on what was finished")
         raise typer.Exit(INTERRUPTED)
     if not results.converged:
@@ -185,14 +189,14 @@ def _details(table: TableReader) -> dict[str, str]:
 def _put_fit(results: EWPResults, table: TableReader, out: Path) -> list[str]:
     """Write a fit into a folder and return the names of the files."""
     labels = results.labels.set_axis(table.rows)
-    weights = results.weights.to_frame()
-    if results.bootstrap_ is not None:
-        weights = records.intervals(results)
+    found = records.diagnostic_tables(results)
+    weights = found.pop("weight_intervals", results.weights.to_frame())
     frames = {
         "labels.csv": labels.to_frame(),
         "weights.csv": weights.rename_axis("feature"),
         "centroids.csv": results.centroids,
         "clusters.csv": results.clusters,
+        **{f"{name}.csv": frame for name, frame in found.items()},
     }
     for name, frame in frames.items():
         frame.to_csv(out / name)

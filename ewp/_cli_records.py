@@ -22,18 +22,35 @@ __all__ = [
     "assignment_record",
     "comparison_record",
     "demo_record",
+    "diagnostic_tables",
     "fit_record",
     "frame_record",
-    "intervals",
     "show_json",
 ]
 
 
-def intervals(results: EWPResults) -> pd.DataFrame:
+def _intervals(results: EWPResults) -> pd.DataFrame:
     """Intervals of the weights, of a fit that was bootstrapped."""
     found = results.bootstrap_
     assert found is not None
     return found.weight_intervals(0.95, found.method)
+
+
+def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
+    """Tables of what was asked after a fit, by name."""
+    tables = {}
+    if results.bootstrap_ is not None:
+        tables["weight_intervals"] = _intervals(results).rename_axis("feature")
+    if results.stability_ is not None:
+        tables["stability"] = results.stability_.clusters
+    if results.feature_tests_ is not None:
+        tables["feature_tests"] = results.feature_tests_.table.rename_axis("feature")
+    if results.consistency_ is not None:
+        found = results.consistency_
+        tables["consistency"] = found.table
+        slopes = found.slopes.assign(verdict=found.verdicts)
+        tables["consistency_slopes"] = slopes.rename_axis("error")
+    return tables
 
 
 def show_json(record: dict[str, Any]) -> None:
@@ -91,9 +108,8 @@ def fit_record(results: EWPResults, table: TableReader) -> dict[str, Any]:
         "centroids": frame_record(results.centroids),
         "labels": results.labels.to_numpy(),
     }
-    if results.bootstrap_ is not None:
-        record["weight_intervals"] = frame_record(intervals(results))
-    return record | _row_names(table)
+    tables = {name: frame_record(frame) for name, frame in diagnostic_tables(results).items()}
+    return record | tables | _row_names(table)
 
 
 def comparison_record(found: Comparison, table: TableReader) -> dict[str, Any]:

@@ -90,6 +90,41 @@ def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):
         assert (found["distance"] >= 0).all()
 
 
+def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
+    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency"]
+    options = ["fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, *asked]
+    result = run(*options, "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    for title in ("Stability of the clusters, 5 resamples", "Consistency: distance from", "p (BH)"):
+        assert title in result.stdout
+    own = ewp.EWPResults.load(tmp_path / "out" / "model.npz")
+    record = json.loads(run(*options, "--json").stdout)
+    stable = pd.read_csv(tmp_path / "out" / "stability.csv", index_col="cluster")
+    assert stable["jaccard"].tolist() == pytest.approx(own.stability_.clusters["jaccard"])
+    assert [row["jaccard"] for row in record["stability"]] == pytest.approx(stable["jaccard"])
+    tests = pd.read_csv(tmp_path / "out" / "feature_tests.csv", index_col="feature")
+    assert tests.index.tolist() == [row["feature"] for row in record["feature_tests"]]
+    assert tests["p_holm"].tolist() == pytest.approx(own.feature_tests_.table["p_holm"])
+    slopes = pd.read_csv(tmp_path / "out" / "consistency_slopes.csv", index_col="error")
+    assert slopes.loc["weights", "slope"] == pytest.approx(record["consistency_slopes"][0]["slope"])
+    assert slopes["verdict"].tolist() == own.consistency_.verdicts.tolist()
+    sizes = pd.read_csv(tmp_path / "out" / "consistency.csv")["n"]
+    assert sizes.tolist() == [row["n"] for row in record["consistency"]]
+    assert {row["feature"] for row in record["weight_intervals"]} == set("abcde")
+
+
+def test_answers_that_were_interrupted_end_with_130(table, monkeypatch):
+    finish = ewp.EWPResults.stability
+
+    def interrupted(results, *arguments, **options):
+        finish(results, *arguments, **options).complete = False
+
+    monkeypatch.setattr(ewp.EWPResults, "stability", interrupted)
+    result = run("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--stability", 5)
+    assert result.exit_code == 130
+    assert "interrupted; what is shown rests on what was finished" in result.stderr
+
+
 def test_predict_takes_columns_by_name_and_ignores_others(tmp_path, table, frame):
     run("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--out", tmp_path / "out")
     other = tmp_path / "other.csv"
