@@ -100,9 +100,9 @@ def resolve(table: TableReader, option: str, given: list[str], named: list[str])
 
 def duplicated(table: TableReader, names: list[str]) -> InputError:
     """Complain about columns with one name."""
+    out = "" if table.of_model else f", or leave them out: {_option('--drop', names)}"
     return InputError(
-        f"{table.name} has several columns called {listing(names)}; rename them in the header, or "
-        f"leave them out: {_option('--drop', names)}"
+        f"{table.name} has several columns called {listing(names)}; rename them in the header{out}"
     )
 
 
@@ -111,6 +111,14 @@ def not_of_the_model(table: TableReader, absent: list[str], named: list[str]) ->
     return InputError(
         f"{table.name} lacks {len(absent)} feature(s) of the model: {listing(absent)}; it has "
         f"{listed(named)}"
+    )
+
+
+def needed_by_the_model(lost: list[str]) -> InputError:
+    """Complain about features of a model that options leave out."""
+    return InputError(
+        f"the model needs {listing(lost)}, which --columns or --drop leaves out; the columns of a "
+        "model are found by their names, so neither option is needed"
     )
 
 
@@ -133,11 +141,15 @@ def text(table: TableReader, found: dict[str, Text]) -> InputError:
     others = [name for name in names if name not in commas]
     values = list(dict.fromkeys(value for what in found.values() for value in what.values))
     it, one = ("it", "it") if len(names) == 1 else ("them", "one")
-    cures = [f"leave {it} out with {_option('--drop', names)}"]
-    cures.append(f"use {one} as row names with {_option('--id', names[:1])}")
+    cures = [
+        f"leave {it} out with {_option('--drop', names)}",
+        f"use {one} as row names with {_option('--id', names[:1])}",
+    ]
+    if table.of_model:
+        cures = ["the model needs numbers there"]
     if commas:
         cures = ["if the comma is the decimal sign, give --decimal ,"]
-        if others:
+        if others and not table.of_model:
             cures[0] += f" and {_option('--drop', others)}"
     elif all(what.some_numbers for what in found.values()) and len(values) <= 2:
         marks = " ".join(f"--na {shlex.quote(value)}" for value in values)
@@ -155,20 +167,18 @@ def missing(table: TableReader, counts: np.ndarray, rows: int, total: int) -> In
     names = [table.features[i] for i in order]
     shown = ", ".join(f"{table.features[i]!r} {counts[i]}" for i in order[:8])
     more = f" and {len(order) - 8} more columns" if len(order) > 8 else ""
+    columns = "" if table.of_model else f" or these columns with {_option('--drop', names)},"
     return InputError(
         f"{table.name} has {counts.sum()} missing value(s), in {rows} of {total} rows: {shown}"
-        f"{more}; leave out these rows with --dropna, or these columns with "
-        f"{_option('--drop', names)}, or fill them in first"
+        f"{more}; leave out these rows with --dropna,{columns} or fill them in first"
     )
 
 
 def infinite(table: TableReader, block: np.ndarray) -> InputError:
     """Complain about values that are not finite."""
     names = [table.features[i] for i in np.flatnonzero(np.isinf(block).any(axis=0))]
-    return InputError(
-        f"{table.name} has infinite values in {listing(names)}; mend them, or leave the columns "
-        f"out with {_option('--drop', names)}"
-    )
+    out = "" if table.of_model else f", or leave the columns out with {_option('--drop', names)}"
+    return InputError(f"{table.name} has infinite values in {listing(names)}; mend them{out}")
 
 
 def _option(option: str, names: list[str]) -> str:

@@ -55,6 +55,8 @@ class TableReader:
         What the user should know about how the file was understood.
     n : int
         Number of rows so far that count.
+    of_model : bool
+        Whether the columns are those of a model, so that none can be left out.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class TableReader:
         self._content = content  # closes the stream when it goes
         self.name = self.stream.name
         self.truth = truth
+        self.of_model = only is not None
         self.notes: list[str] = []
         self.n = 0
         self._seen = 0
@@ -159,7 +162,8 @@ class TableReader:
             raise InputError(
                 f"{self.name} has a header, but no rows"
                 if not self._seen
-                else f"every row of {self.name} has a missing value; leave out columns with --drop"
+                else f"every row of {self.name} has a missing value; "
+                + ("fill them in first" if self.of_model else "leave out columns with --drop")
             )
 
     def _known(self, column: pd.Series) -> list[str]:
@@ -206,6 +210,8 @@ class TableReader:
         self._truth = (
             None if self.truth is None else complaints.position(self, "--truth", self.truth, named)
         )
+        wanted = complaints.resolve(self, "--columns", reading.columns or [], named)
+        dropped = complaints.resolve(self, "--drop", reading.drop or [], named)
         if only is not None:
             absent = [name for name in only if name not in named]
             if absent:
@@ -213,10 +219,11 @@ class TableReader:
             repeated = [name for name in only if named.count(name) > 1]
             if repeated:
                 raise complaints.duplicated(self, repeated)
+            lost = [name for name in only if name in dropped or (wanted and name not in wanted)]
+            if lost:
+                raise complaints.needed_by_the_model(lost)
             self.features, self._positions = only, [named.index(name) for name in only]
             return
-        wanted = complaints.resolve(self, "--columns", reading.columns or [], named)
-        dropped = complaints.resolve(self, "--drop", reading.drop or [], named)
         taken = {self._id, self._truth}
         chosen = [
             i

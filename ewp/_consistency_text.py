@@ -76,7 +76,7 @@ def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:
         )
     path = found.along_s
     soft = path[np.isfinite(path["s"])]
-    if len(soft):
+    if len(soft) > 1:
         first, last = soft.iloc[0], soft.iloc[-1]
         yield (
             f"Along s, from {first['s']:.3g} to {last['s']:.3g}: f_s - f_-inf falls from "

@@ -142,6 +142,29 @@ def test_predict_takes_columns_by_name_and_ignores_others(tmp_path, table, frame
     assert "lacks 3 feature(s) of the model: 'c', 'd', 'e'" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, ["--drop", "a"], "the model needs 'a', which --columns or --drop leaves out"),
+        ({}, ["--columns", "a,b,c,d"], "the model needs 'e'"),
+        ({}, ["--columns", "z"], "has no column 'z'"),
+        ({"a": np.nan}, [], "with --dropna, or fill them in first"),
+        ({"a": np.nan}, ["--dropna"], "every row of 'other.csv' has a missing value; fill them"),
+        ({"a": np.inf}, [], "infinite values in 'a'; mend them\n"),
+        ({"a": "x"}, [], "'a' ('x' in line 2); the model needs numbers there\n"),
+    ],
+)
+def test_no_column_of_a_model_can_be_left_out(tmp_path, table, frame, change, options, message):
+    run("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--out", tmp_path / "out")
+    other = tmp_path / "other.csv"
+    frame.assign(**change).to_csv(other, index=False)
+    result = run("predict", tmp_path / "out", other, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr.replace(str(tmp_path) + os.sep, "")
+    frame.to_csv(other, index=False)
+    assert run("predict", tmp_path / "out", other, "--drop", "species").exit_code == 0
+
+
 def test_large_tables_give_what_small_ones_do(tmp_path, table, monkeypatch):
     options = ["-k", 3, "--id", "species", "--lam", 4.5]
     whole = run("fit", table, *options, "--out", tmp_path / "whole", "--json")

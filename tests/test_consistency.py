@@ -10,6 +10,7 @@ import pytest
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
+from sklearn.datasets import load_iris
 
 import ewp
 from ewp import consistency as module
@@ -310,3 +311,11 @@ def test_pictures_show_means_slopes_and_the_annealing(found):
     for number in plt.get_fignums():
         plt.figure(number).canvas.draw()
     plt.close("all")
+
+
+def test_a_single_annealing_step_is_no_path_to_speak_of():
+    iris = load_iris(as_frame=True).data
+    results = ewp.fit(iris, 3, 50.0, scale="standard", random_state=0)
+    found = results.consistency(n_rep=2, random_state=0)
+    assert np.isfinite(found.along_s["s"]).sum() == 1
+    assert "Along s" not in str(found)
