@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
 import warnings
@@ -20,17 +21,29 @@ from typing import Any
 
 __all__ = ["Crew", "can_fork"]
 
+#: Seconds after which a process that waits for work looks whether its parent is still there.
+_PATIENCE = 2.0
+
 
 def can_fork() -> bool:
     """Whether processes can be forked safely: on Linux, outside of daemonic processes."""
     return sys.platform.startswith("linux") and not multiprocessing.current_process().daemon
 
 
-def _serve(pipe: Connection, work: Callable[..., Any]) -> None:
-    """Do what comes through the pipe until it is closed."""
+def _serve(
+    pipe: Connection, work: Callable[..., Any], parent: int, inherited: list[Connection]
+) -> None:
+    """Do what comes through the pipe until it is closed or nobody is left at its other end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and no handler of its keeps this one from going
+    for end in inherited:
+        end.close()  # a pipe is closed when all copies of its end are, this one included
     with contextlib.suppress(EOFError, OSError):
         while True:
+            # a crew of another thread may hold copies too, so that the pipe outlives the parent
+            while not pipe.poll(_PATIENCE):
+                if os.getppid() != parent:
+                    return
             task = pipe.recv()
             answer: tuple[Any, Exception | None]
             try:
@@ -68,7 +81,9 @@ class Crew:
             warnings.simplefilter("ignore", DeprecationWarning)
             for _ in range(size - 1):
                 mine, yours = context.Pipe()
-                process = context.Process(target=_serve, args=(yours, work), daemon=True)
+                inherited = [mine, *(pipe for _, pipe in self._members)]
+                arguments = (yours, work, os.getpid(), inherited)
+                process = context.Process(target=_serve, args=arguments, daemon=True)
                 process.start()
                 yours.close()
                 self._members.append((process, mine))

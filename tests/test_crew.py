@@ -26,6 +26,23 @@ def work(number):
     return number**2, os.getpid()
 
 
+def _gone(children):
+    """Whether processes end within a time that is ample."""
+    for _ in range(200):
+        if not any(_runs(child) for child in children):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _runs(child):
+    try:
+        with open(f"/proc/{child}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"  # nobody may have fetched it yet
+    except OSError:
+        return False
+
+
 def test_tasks_run_in_processes_of_their_own_and_come_back_in_order():
     crew = Crew(work, 3)
     for numbers in ((1, 2, 3), (4, 5)):
@@ -42,6 +59,23 @@ def test_a_dead_process_is_replaced_by_this_one():
     found = crew.run(work, [(1,), (2,), (3,)])
     assert [square for square, _ in found] == [1, 4, 9]
     assert found[1][1] == os.getpid() != found[2][1]
+
+
+def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
+    def handler(*_):
+        os.write(1, b"handled")
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        crew = Crew(time.sleep, 2)
+        pid = multiprocessing.active_children()[0].pid
+        crew._members[0][1].send((600,))  # too busy to notice that its pipe is closed
+        time.sleep(0.2)
+        crew.close()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert _gone([pid])
+    assert capfd.readouterr().out == ""
 
 
 def test_an_error_of_another_process_is_raised_here_and_ends_the_crew():
@@ -126,10 +160,25 @@ fit_array(X, None, Recipe(20, 2e4), np.random.default_rng(0), n_jobs=2, on_step=
     _, errors = run.communicate(timeout=60)
     assert errors.strip().endswith("KeyboardInterrupt")
     assert errors.count("Traceback") == 1
-    for _ in range(100):
-        left = [child for child in children if os.path.exists(f"/proc/{child}")]
-        if not left:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail(f"processes {left} are still there")
+    assert _gone(children)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_processes_do_not_outlive_a_parent_that_is_killed(how):
+    # two crews, one forked after the other: the second has copies of the pipes of the first
+    code = """
+import multiprocessing, time
+from ewp.crew import Crew
+crews = [Crew(abs, 3), Crew(abs, 3)]
+for crew in crews:
+    assert crew.run(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
+print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+time.sleep(600)
+"""
+    run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    children = run.stdout.readline().split()
+    assert len(children) == 4
+    run.send_signal(how)
+    run.wait(timeout=60)
+    assert _gone(children)
