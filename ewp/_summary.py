@@ -249,7 +249,7 @@ def _variance_explained(results: EWPResults) -> np.ndarray | None:
     deviations = results.centroids.to_numpy(dtype=float) - results.center
     between = mass @ deviations**2 / mass.sum()
     share = np.divide(between, spread**2, out=np.zeros_like(between), where=spread > 0)
-    return np.minimum(share, 1.0)
+    return np.where(share < 1e-15, 0.0, np.minimum(share, 1.0))  # the former is rounding alone
 
 
 def _number(x: float, digits: int = 4) -> str:

@@ -164,7 +164,8 @@ class EWPResults(Printed, Reported, Tables, Pictures, Diagnostics):
     @property
     def betweenss(self) -> float:
         """Sum of squares between the clusters: ``totss - tot_withinss``."""
-        return float(self.totss - self.tot_withinss)
+        between = float(self.totss - self.tot_withinss)
+        return between if abs(between) > 1e-12 * self.totss else 0.0  # rounding alone
 
     def summary(self, top: int = 10) -> Summary:
         """Describe the fit in a few tables and plain words.

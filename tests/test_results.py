@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from results_factory import make_results, make_trace
 
+import ewp
+
 NASTY = ["a <b>&amp;", r"x_1^2 {50%} \alpha", "$cost$~", "[z]|#", "*star*"]
 
 
@@ -44,6 +46,14 @@ def test_glance_has_brooms_columns_and_sums_of_squares_add_up():
     assert row["betweenss"] > 0
     assert (row["lam"], row["s0"], row["n_obs"], row["n_clusters"]) == (30.0, -1.0, 60, 3)
     assert bool(row["converged"])
+
+
+def test_one_cluster_has_nothing_between():
+    X = np.random.default_rng(0).normal(size=(60, 4)) * 3.0
+    results = ewp.fit(X, 1, 5.0, random_state=0)
+    assert results.betweenss == 0
+    assert "Between / total SS:       0.0 %" in str(results)
+    assert "e-" not in str(results.summary().tables[2]["explained"])
 
 
 def test_betweenss_is_the_weighted_scatter_of_the_centroids():
