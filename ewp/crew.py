@@ -69,7 +69,7 @@ class Crew:
     work : callable
         What is done with a task's arguments, here and in the other processes.
     size : int
-        Number of processes, this one included.
+        Number of processes, this one included; there are fewer if the system gives no more.
     """
 
     def __init__(self, work: Callable[..., Any], size: int) -> None:
@@ -84,8 +84,13 @@ class Crew:
                 inherited = [mine, *(pipe for _, pipe in self._members)]
                 arguments = (yours, work, os.getpid(), inherited)
                 process = context.Process(target=_serve, args=arguments, daemon=True)
-                process.start()
-                yours.close()
+                try:
+                    process.start()
+                except OSError:  # no memory or no processes left: those that are there do it all
+                    mine.close()
+                    break
+                finally:
+                    yours.close()
                 self._members.append((process, mine))
 
     def run(self, work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
@@ -96,23 +101,25 @@ class Crew:
         work : callable
             As given at the start.
         tasks : list of tuple
-            Arguments; not more than there are processes.
+            Arguments; not more than processes were asked for.
 
         Returns
         -------
         list
-            What was returned, in order. A task whose process has died is done here.
+            What was returned, in order. A task without a process, or whose process has died, is
+            done here.
         """
         if not self._members:
             return [work(*task) for task in tasks]
         first, *others = tasks
-        pipes = [pipe for _, pipe in self._members[: len(others)]]
+        pipes: list[Connection | None] = [pipe for _, pipe in self._members[: len(others)]]
+        pipes += [None] * (len(others) - len(pipes))
         try:
             sent = [self._send(pipe, task) for pipe, task in zip(pipes, others, strict=True)]
             results = [work(*first)]
             for pipe, task, alive in zip(pipes, others, sent, strict=True):
                 try:
-                    answer, error = pipe.recv() if alive else (work(*task), None)
+                    answer, error = pipe.recv() if pipe and alive else (work(*task), None)
                 except (EOFError, OSError):
                     answer, error = work(*task), None
                 if error is not None:
@@ -124,7 +131,9 @@ class Crew:
         return results
 
     @staticmethod
-    def _send(pipe: Connection, task: tuple[Any, ...]) -> bool:
+    def _send(pipe: Connection | None, task: tuple[Any, ...]) -> bool:
+        if pipe is None:
+            return False
         try:
             pipe.send(task)
         except OSError:

@@ -61,6 +61,23 @@ def test_a_dead_process_is_replaced_by_this_one():
     assert found[1][1] == os.getpid() != found[2][1]
 
 
+def test_processes_that_cannot_be_had_are_done_without(monkeypatch):
+    fork, left = os.fork, [1]
+
+    def scarce():
+        if not left:
+            raise OSError(12, "Cannot allocate memory")
+        left.pop()
+        return fork()
+
+    monkeypatch.setattr(os, "fork", scarce)
+    for others in (1, 0):
+        crew = Crew(work, 4)
+        found = crew.run(work, [(1,), (2,), (3,), (4,)])
+        assert [square for square, _ in found] == [1, 4, 9, 16]
+        assert sum(pid != os.getpid() for _, pid in found) == others
+
+
 def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
     def handler(*_):
         os.write(1, b"handled")
