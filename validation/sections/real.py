@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import normalized_mutual_info_score as nmi
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ewp.drawing import PALETTE, despine
 from validation import plan
 from validation.cells import Store
 from validation.designs import PAPER
 from validation.page import Picture, Section, Table, Verdict
 from validation.sections.common import TITLES, mark_of, mean_sd, scores_of
+from validation.sections.paths import curves, hindsight
 from validation.tasks.real import load
 
-__all__ = ["PEERS", "hindsight", "table4", "table5"]
+__all__ = ["PEERS", "table4", "table5"]
 
 #: Rows, features and classes in the paper where they differ, and what is known of each set.
 _SETS = {
@@ -31,8 +30,8 @@ _SETS = {
     "wdbc": "rounded to three decimals; two columns are 98 % of the raw variance",
     "movement_libras": "30 repeated rows",
     "wall_robot_4": "a time series; the paper's figure is not at hand",
-    "warpAR10P": "face images: light outweighs identity",
-    "warpPIE10P": "face images: light outweighs identity",
+    "warpAR10P": "face images",
+    "warpPIE10P": "face images",
     "GLIOMA": "log intensities, 15 % at the detection limit",
 }
 #: Why the published figure is not reached, where it is not; the numbers are computed.
@@ -49,8 +48,9 @@ _REASONS = {
 }
 _MISSED = (
     "The choice rewards what predicts the features of held-out rows, among raw and standardised "
-    "features. In the face images that is the light, not the person. Where the last column names "
-    "the range, the best is at a scaling that is not among its candidates."
+    "features; that need not be the classes. In face images light may outweigh the person, which "
+    "is not tested here. Where the last column names the range, the best is at a scaling that is "
+    "not among the candidates."
 )
 #: Paths of a set, out of eight to ten, after which it is judged.
 _ENOUGH = 4
@@ -86,24 +86,6 @@ def table4(store: Store) -> Section | None:
         Verdict("open" if missing else "holds only if", text),
         [Table(pd.DataFrame(rows), "Real data as they were used")],
     )
-
-
-def hindsight(store: Store) -> pd.DataFrame:
-    """One row for each path of penalties: its best mean, at which penalty, and how it was made."""
-    rows = []
-    for cell, value in store.finished(plan.best()):
-        rows.append(
-            {
-                **{key: cell.inputs[key] for key in ("name", "version", "scaling", "form")},
-                "variant": cell.inputs["variant"],
-                "per_row": value["lams"][value["at"]],
-                "nmi": float(np.mean(value["final"])),
-                "sd": float(np.std(value["final"], ddof=1)),
-                "single": max(max(one) for one in value["tried"]),
-            }
-        )
-    columns = ("name", "version", "scaling", "form", "variant", "per_row", "nmi", "sd", "single")
-    return pd.DataFrame(rows, columns=list(columns))
 
 
 def _own(scores: pd.DataFrame, best: pd.DataFrame) -> dict[str, str]:
@@ -148,6 +130,30 @@ def _peers(scores: pd.DataFrame) -> dict[str, str]:
     return entries
 
 
+def _tally(scores: pd.DataFrame) -> str:
+    """On how many sets this package is significantly better or worse than each peer."""
+    parts = []
+    for name in PEERS:
+        better, worse, sets = 0, 0, 0
+        for _, group in scores[scores["version"] == "as it is"].groupby("name"):
+            values, same = (
+                _better(group[group["method"] == name])[1],
+                _values(group, "ewp, same rows"),
+            )
+            if not len(values):
+                continue
+            sets += 1
+            if "+" in mark_of(values, same):
+                better += bool(same.mean() > values.mean())
+                worse += bool(same.mean() < values.mean())
+        if sets:
+            parts.append(f"{TITLES[name]} on {better} and {worse} of {sets}")
+    return (
+        "From the same rows, with its automatic choices, this package is significantly better and "
+        f"worse than {'; '.join(parts)}. The peers' scaling was chosen in hindsight, its own not."
+    )
+
+
 def _chosen(row: pd.Series) -> str:
     return row["scaling"][0] + ("b" if row["form"] == "between" else "")
 
@@ -165,7 +171,9 @@ def table5(store: Store) -> Section | None:
         return None
     rows, peers = [], []
     judged: dict[str, bool] = {}
+    own: dict[str, bool] = {}
     automatic: dict[str, bool] = {}
+    average: dict[str, bool] = {}
     for (name, version), group in scores.groupby(["name", "version"], sort=False):
         paths = best[(best["name"] == name) & (best["version"] == version)]
         paper = PAPER.get(name, "–")
@@ -174,16 +182,19 @@ def table5(store: Store) -> Section | None:
         peers.append({"data": label, **_peers(group)})
         if paper == "–" or version == "mended":
             continue
-        own = [_values(group, method).mean() for method in ("ewp", "ewp, same rows")]
-        automatic[name] = max(own) >= float(paper) - _ROUNDING
+        least = float(paper) - _ROUNDING
+        automatic[name] = bool(_values(group, "ewp").mean() >= least)
+        average[name] = bool(_values(group, "ewp, same rows").mean() >= least)
         if len(paths) >= _ENOUGH:
-            judged[name] = bool(paths["nmi"].max() >= float(paper) - _ROUNDING)
+            judged[name] = bool(paths["nmi"].max() >= least)
+            own[name] = bool(paths.loc[paths["variant"] == "default", "nmi"].max() >= least)
     table = Table(
         pd.DataFrame(rows),
-        "NMI of EWP. “Best λ” is in hindsight, mean over 20 starts; “this, default” is the one fit "
-        "that a user gets, nothing chosen with labels; “same rows” is mean (sd) over 20 random "
-        "starts at its choices. Letters: r raw, s standardised, m divided by the range, b between "
-        "form.",
+        "NMI of EWP. “Best λ” is in hindsight and optimistic: the best of up to ten paths, each of "
+        "16 to 32 penalties, mean over 20 starts of which the first two or four chose the penalty. "
+        "“This, default” is the one fit that a user gets, nothing chosen with labels; “same rows” "
+        "is mean (sd) over 20 random starts at its choices. Letters: r raw, s standardised, m "
+        "divided by the range, b between form, which the paper does not have.",
     )
     others = Table(
         pd.DataFrame(peers),
@@ -192,7 +203,7 @@ def table5(store: Store) -> Section | None:
         "does not.",
     )
     below = [name for name, reached in judged.items() if not reached]
-    items: list[str | Table | Picture] = [table, others]
+    items: list[str | Table | Picture] = [table, others, _tally(scores)]
     if below:
         items.append(f"**Not reached at any penalty:** {', '.join(below)}.")
         items += [f"**{name}** (paper {PAPER[name]}). {_reason(name, best)}" for name in below]
@@ -200,14 +211,15 @@ def table5(store: Store) -> Section | None:
     if missed:
         items += [_shortfalls(scores, best, missed), _MISSED]
     if len(best):
-        items.append(_curves(store))
+        items.append(curves(store))
     kind = "holds" if judged and all(judged.values()) else "holds only if"
     verdict = Verdict(
         kind if judged else "open",
         f"{'λ and the scaling are right, and not on every set. ' if below else ''}"
         f"At the best penalty EWP is at or above the paper's figure on {sum(judged.values())} of "
-        f"{len(judged)} sets, with everything chosen without labels on "
-        f"{sum(automatic.values())} of {len(automatic)}.",
+        f"{len(judged)} sets ({sum(own.values())} by this package's algorithm alone); with "
+        f"everything chosen without labels on {sum(automatic.values())} of {len(automatic)} in the "
+        f"fit that a user gets, {sum(average.values())} as a mean over random starts.",
     )
     return Section("Table 5: NMI on real data", verdict, items)
 
@@ -263,50 +275,3 @@ def _step(y: np.ndarray, k: int) -> float:
     """What a perfect partition loses when one row goes to another cluster, on average."""
     moved = (np.where(np.arange(len(y)) == i, (y + 1) % k, y) for i in range(len(y)))
     return float(np.mean([1 - nmi(y, one) for one in moved]))
-
-
-def _curves(store: Store) -> Picture:
-    """NMI along the paths of the published algorithm, a panel a set."""
-    kept = [
-        (cell.inputs, value)
-        for cell, value in store.finished(plan.best())
-        if cell.inputs["version"] == "as it is" and cell.inputs["form"] == "within"
-    ]
-    names = list(dict.fromkeys(inputs["name"] for inputs, _ in kept))
-    wide = 4
-    figure, axes = plt.subplots(
-        -(-len(names) // wide), wide, figsize=(11, 2.3 * -(-len(names) // wide)), squeeze=False
-    )
-    figure.set_layout_engine("constrained")
-    for ax in axes.flat[len(names) :]:
-        ax.set_axis_off()
-    colours = dict(zip(("raw", "standardised", "range"), PALETTE, strict=False))
-    for ax, name in zip(axes.flat, names, strict=False):
-        for inputs, value in kept:
-            if inputs["name"] != name:
-                continue
-            order = np.argsort(value["lams"])
-            along = np.linspace(0, 1, len(order))
-            means = np.array([np.mean(value["tried"][i]) for i in order])
-            style = "-" if inputs["variant"] == "default" else ":"
-            ax.plot(along, means, style, color=colours[inputs["scaling"]], lw=1.4)
-        if name in PAPER:
-            ax.axhline(float(PAPER[name]), color="#333333", lw=0.9, ls=(0, (4, 3)))
-        ax.set_title(name)
-        ax.set_xticks([0, 1], ["one feature", "equal"])
-        ax.set_ylim(0, None)
-        despine(ax)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("NMI")
-    handles = [plt.Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
-    handles += [
-        plt.Line2D([], [], color="#555555", ls="-", label="this package"),
-        plt.Line2D([], [], color="#555555", ls=":", label="as published"),
-        plt.Line2D([], [], color="#333333", ls=(0, (4, 3)), lw=0.9, label="EWP in the paper"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False)
-    caption = (
-        "NMI along the penalty, from one feature takes all to equal weights (within form, mean of "
-        "the first starts)."
-    )
-    return Picture.of("penalties", caption, figure)

@@ -10,7 +10,7 @@ from validation import plan
 from validation.cells import Store
 from validation.page import Picture, Section, Verdict
 from validation.sections.common import axes_row, counted, curve, frame_of
-from validation.sections.real import hindsight
+from validation.sections.paths import hindsight
 
 __all__ = ["exponent", "forms", "scaling", "spread", "study"]
 
