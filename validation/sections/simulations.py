@@ -147,7 +147,8 @@ def table2(store: Store) -> Section | None:
     verdict = Verdict(
         "holds" if means["published"].min() >= 0.97 else "holds only if",
         f"{'' if means['published'].min() >= 0.97 else 'λ is right: '}"
-        f"the published algorithm has {_range(means['published'])} at its best λ (paper "
+        f"the published algorithm has {_range(means['published'])} at its best λ at k = "
+        f"{', '.join(str(k) for k in means.index[means['published'].notna()])} (paper "
         f"0.976 – 0.991), this package's default {_range(means['default'])} ({_trials(scores)}).",
     )
     return Section(
