@@ -185,7 +185,7 @@ def forms(store: Store) -> Section | None:
             "holds only if",
             "the relevant features vary less than the noise: there the published algorithm has "
             f"{small['EWP as published']:.2f} and sparse k-means {small['sparse k-means']:.2f}, as "
-            "in the paper. Where they vary as much, up to twice as much, it is the other way round, "
+            "in the paper. Where they vary as much, up to twice as much, it is the reverse, "
             f"{large['EWP as published']:.2f} and {large['sparse k-means']:.2f}.{again} The "
             f"automatic fit has {small['EWP, automatic']:.2f} and {large['EWP, automatic']:.2f}.",
         ),
