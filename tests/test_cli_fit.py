@@ -261,8 +261,15 @@ def test_ctrl_c_ends_with_a_sentence_and_130(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "data.csv"
     pd.DataFrame(rng.normal(size=(3000, 40))).to_csv(path, index=False)
-    # a signal while Python is still importing would not reach the command
-    program = "from ewp.cli import main; print('ready', flush=True); main()"
+    # a signal while Python is still importing would not reach the command, nor one that this
+    # process was started to ignore, as jobs in the background of a shell are
+    program = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from ewp.cli import main
+print("ready", flush=True)
+main()
+"""
     process = subprocess.Popen(
         [sys.executable, "-c", program, "fit", str(path), "-k", "30", "--starts", "500"],
         stdout=subprocess.PIPE,
@@ -273,7 +280,10 @@ def test_ctrl_c_ends_with_a_sentence_and_130(tmp_path):
     assert process.stdout.readline() == "ready\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert err == "ewp fit: interrupted; nothing more was written\n"
     assert out == ""

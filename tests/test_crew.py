@@ -154,8 +154,9 @@ def test_processes_leave_a_temporary_file_to_its_owner(monkeypatch):
 
 def test_an_interrupt_ends_the_processes_too():
     code = """
-import multiprocessing, sys
+import multiprocessing, signal
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored from the start
 import ewp
 from ewp.fitting import Recipe, fit_array
 X = np.random.default_rng(0).standard_normal((200_000, 10))

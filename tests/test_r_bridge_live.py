@@ -305,6 +305,7 @@ import numpy as np
 from r_bridge import session, stats
 X = np.random.default_rng(0).normal(size=(30, 3))
 stats.kmeans(X, 2)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored from the start
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 begin = time.monotonic()
 try:
