@@ -19,7 +19,7 @@ from ewp.rows import open_rows
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here: Linux can")
 
 
-def forked():
+def members():
     """Crews' processes; those of joblib may be there too."""
     kind = multiprocessing.get_context("fork").Process
     return [child for child in multiprocessing.active_children() if isinstance(child, kind)]
@@ -91,7 +91,7 @@ def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
     before = signal.signal(signal.SIGTERM, handler)
     try:
         crew = Crew(time.sleep, 2)
-        pid = multiprocessing.active_children()[0].pid
+        pid = members()[0].pid
         crew._members[0][1].send((600,))  # too busy to notice that its pipe is closed
         time.sleep(0.2)
         crew.close()
@@ -105,7 +105,7 @@ def test_an_error_of_another_process_is_raised_here_and_ends_the_crew():
     crew = Crew(work, 2)
     with pytest.raises(ValueError, match="-2 is negative"):
         crew.run(work, [(1,), (-2,)])
-    assert not forked()
+    assert not members()
     assert crew.run(work, [(1,), (2,)]) == [(1, os.getpid()), (4, os.getpid())]
 
 
@@ -125,7 +125,7 @@ def test_processes_and_threads_agree_to_the_last_bit(monkeypatch, forked):
         np.testing.assert_array_equal(other.weights, one.weights)
         np.testing.assert_array_equal(other.centroids, one.centroids)
         np.testing.assert_array_equal(other.labels, one.labels)
-    assert not forked()
+    assert not members()
 
 
 def test_every_kind_of_pass_runs_in_processes(monkeypatch):
@@ -138,7 +138,7 @@ def test_every_kind_of_pass_runs_in_processes(monkeypatch):
         for a, b in zip(getattr(one, name)(theta, w), getattr(two, name)(theta, w), strict=True):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(one.distances(theta, w), two.distances(theta, w))
-    assert forked()
+    assert members()
 
 
 def test_processes_leave_a_temporary_file_to_its_owner(monkeypatch):
