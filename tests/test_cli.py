@@ -1,5 +1,8 @@
 """The command line as a new user types it."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,3 +114,7 @@ def test_compare_names_a_missing_or_empty_file(tmp_path):
 def test_version():
     result = CliRunner().invoke(app, ["--version"])
     assert result.output.strip() == f"ewp {__version__}"
+    module = subprocess.run(
+        [sys.executable, "-m", "ewp", "--version"], capture_output=True, text=True, check=True
+    )
+    assert module.stdout == result.output
