@@ -38,11 +38,12 @@ def partition(
 ) -> tuple[np.ndarray, tuple[Array, Array, Array]]:
     """Nearest centroid of every row; number, weight and sum of squares of every cluster's rows."""
     k = len(metric.theta)
+    small = np.min_scalar_type(k - 1)  # labels of all rows are held twice for a moment
     labels = []
     sums = np.zeros((3, k))
     for block in blocks:
         distance, least = block_distances(block.values, block.squares, metric, work)
-        labels.append(distance.argmin(axis=0).astype(np.int32))
+        labels.append(distance.argmin(axis=0).astype(small))
         mass = np.ones(len(least)) if block.weight is None else block.weight
         sums += [np.bincount(labels[-1], w, k) for w in (None, mass, mass * least)]
     return np.concatenate(labels), (sums[0], sums[1], sums[2])

@@ -229,7 +229,12 @@ def _as_heavy(sample: ArrayEngine, total: float) -> ArrayEngine:
     assert sample.sample_weight is not None
     weight = sample.sample_weight * (total / sample.total)
     return ArrayEngine(
-        sample.X, weight, center=sample.center, scale=sample.scale, n_jobs=sample.n_jobs
+        sample.X,
+        weight,
+        center=sample.center,
+        scale=sample.scale,
+        n_jobs=sample.n_jobs,
+        keep=False,  # the sample itself has a prepared copy already
     )
 
 

@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 TITLES = {
     "iteration": "One iteration beside one Lloyd iteration of scikit-learn and beside the limit",
     "whole_fits": "Whole fits beside k-means with ten starts, sparse k-means and sparcl",
-    "scaling": "Cores, memory, growth, files, Dask",
+    "one_machine": "Cores, memory, growth",
+    "elsewhere": "Data in a file and on a Dask cluster",
 }
 
 
@@ -73,7 +74,8 @@ def main() -> None:
     measures: dict[str, Callable[[], pd.DataFrame]] = {
         "iteration": lambda: iteration.table(options.turns, options.largest),
         "whole_fits": lambda: whole_fits.table(options.turns, options.slow),
-        "scaling": lambda: scaling.table(options.turns, options.gigabytes, options.rows),
+        "one_machine": lambda: scaling.one_machine(options.turns),
+        "elsewhere": lambda: scaling.elsewhere(options.turns, options.gigabytes, options.rows),
     }
     for name, measure in measures.items():
         if options.only in (None, name):

@@ -168,22 +168,32 @@ def dask(n: int, turns: int) -> dict[str, float]:
     return {f"Dask, two processes / memory, two threads, n = {n:,}": float(np.median(ratios))}
 
 
-def table(turns: int, gigabytes: float, rows: int) -> pd.DataFrame:
-    """All figures, one a row."""
-    found = cores(turns) | memory() | growth(turns)
-    found |= out_of_core(gigabytes) | dask(rows, max(turns // 2, 1))
+def one_machine(turns: int) -> pd.DataFrame:
+    """Cores, memory and growth, one figure a row."""
+    return _table(cores(turns) | memory() | growth(turns))
+
+
+def elsewhere(turns: int, gigabytes: float, rows: int) -> pd.DataFrame:
+    """Data in a file and on a Dask cluster, one figure a row."""
+    return _table(out_of_core(gigabytes) | dask(rows, max(turns // 2, 1)))
+
+
+def _table(found: dict[str, float]) -> pd.DataFrame:
     return pd.DataFrame({"figure": list(found), "value": list(found.values())})
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the file")
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows on the cluster")
     options = parser.parse_args()
-    found = table(options.turns, options.gigabytes, options.rows)
-    print(found.to_string(index=False, float_format="%.3g"))
+    for found in (
+        one_machine(options.turns),
+        elsewhere(options.turns, options.gigabytes, options.rows),
+    ):
+        print(found.to_string(index=False, float_format="%.3g"), flush=True)
 
 
 if __name__ == "__main__":
