@@ -54,7 +54,7 @@
 #'       (default `TRUE`). `FALSE` with `s0 = -1` is the published algorithm.}
 #'     \item{`iter.max`, `tol`}{Largest number of steps (500) and the step at which to stop (1e-8).}
 #'     \item{`sample_weight`}{One number for each row; a row of weight 2 counts twice.}
-#'     \item{`n_jobs`}{Number of threads, or of processes in a selection; -1 for all.}
+#'     \item{`n_jobs`}{Number of processes; -1 for all processors.}
 #'     \item{`progress`}{Whether to show a progress bar.}
 #'   }
 #'
