@@ -15,6 +15,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -27,8 +28,10 @@ from ewp._progress import tqdm
 
 __all__ = ["Cell", "Store", "code_digest", "source_digest"]
 
-#: Modules of `ewp` that print, draw or read; a change in them changes no number.
+#: Modules of `ewp` that print or draw; a change in them changes no number.
 _SILENT = (
+    "__main__",
+    "_cli_*",
     "_comparison_text",
     "_consistency_text",
     "_diagnostic_text",
@@ -40,13 +43,12 @@ _SILENT = (
     "cli",
     "comparison_plots",
     "consistency_plots",
-    "datasets",
     "demo",
     "diagnostic_plots",
     "download",
     "drawing",
     "plots",
-    "realdata",
+    "report*",
     "selection_plots",
     "storage",
 )
@@ -76,7 +78,11 @@ def code_digest(text: str) -> str:
 def source_digest() -> str:
     """Hash of the modules of `ewp` that compute."""
     folder = Path(ewp.__file__).parent
-    files = sorted(path for path in folder.rglob("*.py") if path.stem not in _SILENT)
+    files = sorted(
+        path
+        for path in folder.rglob("*.py")
+        if not any(fnmatch(path.stem, pattern) for pattern in _SILENT)
+    )
     text = "".join(f"{path.relative_to(folder)}{code_digest(path.read_text())}" for path in files)
     return hashlib.sha256(text.encode()).hexdigest()
 
