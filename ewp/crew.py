@@ -99,7 +99,7 @@ class Crew:
         Parameters
         ----------
         work : callable
-            As given at the start.
+            As given at the start; it is not kept, for it may own the crew.
         tasks : list of tuple
             Arguments; not more than processes were asked for.
 

@@ -60,13 +60,15 @@ def test_fit_gives_json(table, frame):
 
 
 def test_json_has_null_for_what_is_no_number(table):
-    # k = 1 has no between-cluster sum of squares to speak of, and no exponent that matters
-    result = run("fit", table, "-k", 1, "--drop", "species", "--lam", 4.5, "--json")
+    # the gap has no partitions to compare, hence no stability
+    options = ("--drop", "species", "--scale", "none", "--criterion", "gap", "--json")
+    result = run("select", table, "-k", 2, *options)
 
     def refuse(text):
         raise AssertionError(f"{text} is not JSON")
 
     json.loads(result.stdout, parse_constant=refuse)
+    assert ": null" in result.stdout
 
 
 def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):

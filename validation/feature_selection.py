@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from joblib import Parallel, delayed
+from table_text import markdown_table
 from tqdm import tqdm
 
 import ewp
@@ -73,12 +75,11 @@ def summarise(scores: pd.DataFrame) -> pd.DataFrame:
 
 def to_markdown(table: pd.DataFrame) -> str:
     """Format a table, numbers with four decimals."""
-    rows = [
-        ["–" if pd.isna(v) else f"{v:.4f}" if isinstance(v, float) else str(v) for v in values]
-        for values in table.itertuples(index=False)
-    ]
-    head = [list(table.columns), ["---"] * len(table.columns)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in head + rows)
+
+    def text(value: Any) -> str:
+        return "–" if pd.isna(value) else f"{value:.4f}" if isinstance(value, float) else str(value)
+
+    return markdown_table(table, text) + "\n"
 
 
 def main() -> None:

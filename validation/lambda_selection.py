@@ -19,6 +19,7 @@ import pandas as pd
 from designs import DESIGNS, PAPER, real
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from table_text import markdown_table
 
 import ewp
 
@@ -152,25 +153,19 @@ def write(rows: list[dict[str, Any]], folder: Path) -> None:
     """Write the rows so far as CSV and as Markdown."""
     table = pd.DataFrame(rows)
     table.to_csv(folder / "lambda_selection.csv", index=False, float_format="%.4g")
-    lines = [
-        "| " + " | ".join(table.columns) + " |",
-        "|" + "---|" * len(table.columns),
-        *(
-            "| "
-            + " | ".join(
-                ("" if np.isnan(value) else f"{value:.3g}")
-                if isinstance(value, float)
-                else str(value)
-                for value in values
-            )
-            + " |"
-            for values in table.itertuples(index=False)
-        ),
-    ]
-    (folder / "lambda_selection.md").write_text("\n".join([*lines, "", *reached(table)]) + "\n")
+    (folder / "lambda_selection.md").write_text(
+        f"{markdown_table(table, text)}\n\n{reached(table)}\n"
+    )
 
 
-def reached(table: pd.DataFrame) -> list[str]:
+def text(value: Any) -> str:
+    """A cell: numbers with three digits."""
+    if not isinstance(value, float):
+        return str(value)
+    return "" if np.isnan(value) else f"{value:.3g}"
+
+
+def reached(table: pd.DataFrame) -> str:
     """Sentences that sum the table up."""
     default, best = table["predictive NMI"], table["oracle NMI"]
     short = best - default
@@ -196,7 +191,7 @@ def reached(table: pd.DataFrame) -> list[str]:
         "Where *its objective* is higher than that of the fit, the objective prefers another "
         "partition than the classes; where it is lower, the search missed them."
     )
-    return "\n\n".join(lines).splitlines()
+    return "\n\n".join(lines)
 
 
 def main() -> None:

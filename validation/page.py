@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import jinja2
 import pandas as pd
 
+from validation.table_text import markdown_table
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -172,19 +174,9 @@ def to_html(page: Page) -> str:
     return environment.get_template("page.html.j2").render(page=page)
 
 
-def _markdown_table(table: Table) -> str:
-    rows = [
-        [str(name) for name in table.frame.columns],
-        ["---"] * table.frame.shape[1],
-        *([str(v) for v in values] for values in table.frame.itertuples(index=False)),
-    ]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return f"*{table.caption}*\n\n" + "\n".join(lines)
-
-
 def _markdown_item(item: str | Table | Picture) -> str:
     if isinstance(item, Table):
-        return _markdown_table(item)
+        return f"*{item.caption}*\n\n{markdown_table(item.frame)}"
     if isinstance(item, Picture):
         return f"![{item.caption}](pictures/{item.name}.png)\n\n*{item.caption}*"
     return item
@@ -201,7 +193,7 @@ def to_markdown(page: Page) -> str:
         ],
         columns=["", "verdict"],
     )
-    blocks += ["## Verdicts", _markdown_table(Table(summary, "All sections in short"))]
+    blocks += ["## Verdicts", _markdown_item(Table(summary, "All sections in short"))]
     for name, sections in page.parts.items():
         blocks.append(f"## {name}")
         for one in sections:

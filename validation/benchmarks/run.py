@@ -19,6 +19,8 @@ import pandas as pd
 import scaling
 import whole_fits
 
+from validation.table_text import markdown_table
+
 HERE = Path(__file__).parent
 
 TITLES = {
@@ -41,13 +43,6 @@ def text(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def markdown(table: pd.DataFrame) -> list[str]:
-    """Lines of a Markdown table."""
-    head = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
-    rows = table.astype(object).itertuples(index=False)
-    return head + ["| " + " | ".join(map(text, row)) + " |" for row in rows]
-
-
 def write() -> None:
     """Put the tables that are there on one page."""
     lines = ["# Benchmarks", "", "Ratios, measured in turns within one run; see the scripts.", ""]
@@ -56,7 +51,8 @@ def write() -> None:
         if not path.exists():
             continue
         note, _, rest = path.read_text().partition("\n")
-        lines += [f"## {title}", "", *markdown(pd.read_csv(path, comment="#")), ""]
+        table = pd.read_csv(path, comment="#").astype(object)
+        lines += [f"## {title}", "", markdown_table(table, text), ""]
         lines += [f"{note.lstrip('# ')}.", ""] if rest else []
     (HERE / "results.md").write_text("\n".join(lines))
 
