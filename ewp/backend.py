@@ -92,7 +92,7 @@ class Engine(ABC):
 
     def masses(self, theta: Array, weights: Array) -> Array:
         """Share of the total weight that is nearest to every centroid."""
-        return self.statistics(theta, weights, -np.inf).sums[:, -1] / self.total
+        return self.statistics(theta, weights, -np.inf).mass / self.total
 
     def inside(self, centroids: Array) -> Array:
         """Translate centroids from data units to the engine's coordinates."""

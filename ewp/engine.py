@@ -24,16 +24,14 @@ from joblib import effective_n_jobs
 from ewp import passes
 from ewp.backend import Engine, Partition
 from ewp.crew import Crew, can_fork
-from ewp.kernel import Array, Metric, Statistics, Workspace
+from ewp.kernel import Array, Metric, Statistics, Workspace, block_rows
 from ewp.ordering import order_rows
 from ewp.sketch import sample_size, sketch_blocks
 
 __all__ = ["ArrayEngine", "varying_columns"]
 
-#: A block and its buffers should stay in a core's cache.
-_BLOCK_BYTES = 2**20
-#: Data whose prepared copy (rows and their squares) is at most this large are prepared once.
-_PREPARED_BYTES = 96 * 2**20
+#: Data whose centred copy is at most this large are centred once.
+_PREPARED_BYTES = 48 * 2**20
 #: More rows than this are represented by a sample in starts and searches.
 _WHOLE = 2**17
 #: Blocks are summed within chunks, chunks in order; more chunks than any sensible thread count.
@@ -58,10 +56,6 @@ def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
             differs &= (sample_weight[rows] > 0)[:, None]
         found |= differs.any(axis=0)
     return found
-
-
-def _block_rows(p: int, k: int) -> int:
-    return min(max(_BLOCK_BYTES // (16 * (p + k + 1)), 64), 4096)
 
 
 class ArrayEngine(Engine):
@@ -100,7 +94,7 @@ class ArrayEngine(Engine):
         self.sample_weight = sample_weight
         self.total = float(self.n if sample_weight is None else sample_weight.sum())
         self.n_jobs = effective_n_jobs(n_jobs)
-        self._prepared: tuple[Array, Array] | None = None
+        self._prepared: Array | None = None
         self._spaces: dict[int, SimpleQueue[Workspace]] = {}
         self._samples: dict[int, ArrayEngine] = {}
         self._tiles: dict[str, Array] = {}
@@ -115,11 +109,10 @@ class ArrayEngine(Engine):
         self.scale = np.ones(self.p) if scale is None else scale
         self.squares /= self.scale**2
         self._keep = keep
-        if keep and self.n * (2 * self.p + 1) * 8 <= _PREPARED_BYTES:
-            block, squares = np.ones((self.n, self.p + 1)), np.empty((self.n, self.p))
-            for rows in self._slices(_block_rows(self.p, 1)):
-                self._fill(rows, block[rows], squares[rows])
-            self._prepared = block, squares
+        if keep and self.n * self.p * 8 <= _PREPARED_BYTES:
+            self._prepared = np.empty((self.n, self.p))
+            for rows in self._slices(block_rows(self.p, 1)):
+                self._fill(rows, self._prepared[rows])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # buffers and the prepared copy are made again where the engine goes
@@ -140,7 +133,7 @@ class ArrayEngine(Engine):
         mean = np.array(self.X[_first(self.sample_weight)], dtype=np.float64)
         for _ in range(2):
             correction = np.zeros(self.p)
-            for rows in self._slices(_block_rows(self.p, 1)):
+            for rows in self._slices(block_rows(self.p, 1)):
                 difference = self.X[rows] - mean
                 weight = self._weight(rows)
                 correction += difference.sum(axis=0) if weight is None else weight @ difference
@@ -149,21 +142,19 @@ class ArrayEngine(Engine):
 
     def _sum_of_squares(self) -> Array:
         squares = np.zeros(self.p)
-        for rows in self._slices(_block_rows(self.p, 1)):
+        for rows in self._slices(block_rows(self.p, 1)):
             difference = self.X[rows] - self.center
             difference *= difference
             weight = self._weight(rows)
             squares += difference.sum(axis=0) if weight is None else weight @ difference
         return squares
 
-    def _fill(self, rows: slice, block: Array, squares: Array) -> None:
-        """Write rows in the engine's coordinates, and their squares."""
+    def _fill(self, rows: slice, block: Array) -> None:
+        """Write rows in the engine's coordinates."""
         # operands of one shape and layout are one long loop instead of a short one a row
-        np.subtract(self.X[rows], self._tiled("center", len(block)), out=squares)
+        np.subtract(self.X[rows], self._tiled("center", len(block)), out=block)
         if self._scaled:
-            squares /= self._tiled("scale", len(block))
-        block[:, : self.p] = squares
-        squares *= squares
+            block /= self._tiled("scale", len(block))
 
     def _tiled(self, name: str, count: int) -> Array:
         """Return the center or the scale, repeated for some rows."""
@@ -186,7 +177,7 @@ class ArrayEngine(Engine):
         """Order of the rows by value, and which of them differ from the row before."""
         varying = self.squares > 0
         spread = np.sqrt(np.where(varying, self.squares, 1.0) / self.total)
-        blocks = (self.rows(rows) for rows in self._slices(_block_rows(self.p, 1)))
+        blocks = (self.rows(rows) for rows in self._slices(block_rows(self.p, 1)))
         return order_rows(blocks, varying / spread)
 
     def small(self, k: int) -> ArrayEngine:
@@ -196,7 +187,7 @@ class ArrayEngine(Engine):
     def sample(self, size: int) -> ArrayEngine:
         """Return at most `size` distinct rows in the same coordinates."""
         if size not in self._samples:
-            slices = self._slices(_block_rows(self.p, 1))
+            slices = self._slices(block_rows(self.p, 1))
             blocks = ((self.X[rows], self._weight(rows)) for rows in slices)
             found = sketch_blocks(blocks, self.p, size)
             self._samples[size] = ArrayEngine(
@@ -209,16 +200,16 @@ class ArrayEngine(Engine):
     def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[passes.Block]:
         for rows in chunk:
             if self._prepared is not None:
-                block, squares = self._prepared[0][rows], self._prepared[1][rows]
+                block = self._prepared[rows]
             else:
-                count = rows.stop - rows.start
-                block, squares = work.block[:count], work.squares[:count]
-                self._fill(rows, block, squares)
-            yield passes.Block(block, squares, self._weight(rows))
+                block = work.rows(0, rows.stop - rows.start)
+                self._fill(rows, block)
+            yield passes.Block(block, self._weight(rows))
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
-            slices = list(self._slices(_block_rows(self.p, k)))
+            count = -(-self.n // block_rows(self.p, k))
+            slices = list(self._slices(-(-self.n // count)))
             size = -(-len(slices) // _CHUNKS)
             self._cut[k] = [slices[i : i + size] for i in range(0, len(slices), size)]
         return self._cut[k]
@@ -230,7 +221,7 @@ class ArrayEngine(Engine):
         try:
             work = spaces.get_nowait()
         except Empty:
-            work = Workspace(min(_block_rows(self.p, k), self.n), self.p, k)
+            work = Workspace(min(block_rows(self.p, k), self.n), self.p, k)
         try:
             chunks = self._chunks(k)
             return [task(self._blocks(chunks[i], work), work, metric, *more) for i in part]
@@ -262,8 +253,8 @@ class ArrayEngine(Engine):
 
     def accumulate(self, metric: Metric, s: float) -> Statistics:
         """Sufficient statistics of one MM step in a prepared metric."""
-        total = Statistics.zeros(*metric.theta.shape)
-        for part in self._pass(passes.accumulate, metric, s):
+        total, *others = self._pass(passes.accumulate, metric, s)
+        for part in others:
             total += part
         return total
 

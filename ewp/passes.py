@@ -18,10 +18,9 @@ __all__ = ["Block", "accumulate", "measure", "partition", "rank"]
 
 
 class Block(NamedTuple):
-    """Some rows, centred with a column of ones; their squares and their weights."""
+    """Some rows, centred, and their weights."""
 
     values: Array
-    squares: Array
     weight: Array | None
 
 
@@ -29,7 +28,7 @@ def accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: floa
     """Sufficient statistics of one MM step."""
     sums = Statistics.zeros(*metric.theta.shape)
     for block in blocks:
-        block_statistics(block.values, block.squares, block.weight, metric, s, work, sums)
+        block_statistics(block.values, block.weight, metric, s, work, sums)
     return sums
 
 
@@ -42,7 +41,7 @@ def partition(
     labels = []
     sums = np.zeros((3, k))
     for block in blocks:
-        distance, least = block_distances(block.values, block.squares, metric, work)
+        distance, least = block_distances(block.values, metric, work)
         labels.append(distance.argmin(axis=0).astype(small))
         mass = np.ones(len(least)) if block.weight is None else block.weight
         sums += [np.bincount(labels[-1], w, k) for w in (None, mass, mass * least)]
@@ -55,7 +54,7 @@ def rank(
     """Nearest centroid of every row, and the distances to the `count` (1 or 2) nearest."""
     labels, nearest = [], []
     for block in blocks:
-        distance, least = block_distances(block.values, block.squares, metric, work)
+        distance, least = block_distances(block.values, metric, work)
         first = distance.argmin(axis=0)
         found = [least]
         if count == 2:
@@ -70,7 +69,7 @@ def measure(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
     """Squared distances of every row to every centroid."""
     found = [
         # a copy: the buffer is used again for the next block
-        block_distances(block.values, block.squares, metric, work)[0].T.copy()
+        block_distances(block.values, metric, work)[0].T.copy()
         for block in blocks
     ]
     return np.concatenate(found)

@@ -69,11 +69,14 @@ class Solution:
 
 def centroid_step(stats: Statistics, theta: Array) -> tuple[Array, Array, np.ndarray]:
     """New centroids, the dispersions about them, and the clusters that got no rows."""
-    sums, mass = stats.sums[:, :-1], stats.sums[:, -1]
+    sums, mass = stats.sums, stats.mass
     empty = mass <= 0.0
-    new = np.divide(sums, mass[:, None], out=theta.copy(), where=~empty[:, None])
-    filled = new * sums
-    dispersion = stats.scatter - filled[~empty].sum(axis=0)
+    if empty.any():
+        new = np.divide(sums, mass[:, None], out=theta.copy(), where=~empty[:, None])
+    else:
+        new = sums / mass[:, None]
+    # the sums of a cluster without rows are zero
+    dispersion = stats.scatter - np.einsum("jl,jl->l", new, sums)
     return new, np.maximum(dispersion, 0.0), np.flatnonzero(empty)
 
 
