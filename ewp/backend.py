@@ -9,6 +9,7 @@ polish) works on `Engine.small`, which is the data themselves or a sample of the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,10 @@ class Engine(ABC):
             Exponent of the power mean, ``-inf`` for the minimum.
         """
 
+    def follow(self) -> Callable[[Array, Array, float], Statistics]:
+        """Return `statistics` for the steps of one run, which may use what the last one found."""
+        return self.statistics
+
     @abstractmethod
     def small(self, k: int) -> ArrayEngine:
         """Return the data, or a sample in the same coordinates, for starts of k clusters."""
@@ -89,10 +94,6 @@ class Engine(ABC):
     def metric(self, theta: Array, weights: Array) -> Metric:
         """Prepare centroids (in the engine's coordinates) and weights for a pass."""
         return Metric.prepare(theta, weights, float(self.squares @ weights) / self.total)
-
-    def masses(self, theta: Array, weights: Array) -> Array:
-        """Share of the total weight that is nearest to every centroid."""
-        return self.statistics(theta, weights, -np.inf).mass / self.total
 
     def inside(self, centroids: Array) -> Array:
         """Translate centroids from data units to the engine's coordinates."""

@@ -24,11 +24,14 @@ from joblib import effective_n_jobs
 from ewp import passes
 from ewp.backend import Engine, Partition
 from ewp.crew import Crew, can_fork
+from ewp.following import Follower
 from ewp.kernel import Array, Metric, Statistics, Workspace, block_rows
+from ewp.moments import column_means, column_squares, varying_columns
 from ewp.ordering import order_rows
+from ewp.rows import FileRows
 from ewp.sketch import sample_size, sketch_blocks
 
-__all__ = ["ArrayEngine", "varying_columns"]
+__all__ = ["ArrayEngine"]
 
 #: Data whose centred copy is at most this large are centred once.
 _PREPARED_BYTES = 48 * 2**20
@@ -38,24 +41,6 @@ _WHOLE = 2**17
 _CHUNKS = 16
 #: Passes of fewer products n * p * k than this are over before another process has begun.
 _WORTHWHILE = 2e7
-
-
-def _first(sample_weight: Array | None) -> int:
-    """Return the number of the first row that counts."""
-    return 0 if sample_weight is None else int(np.argmax(sample_weight > 0))
-
-
-def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
-    """Which columns are not constant on the rows of positive weight."""
-    found = np.zeros(X.shape[1], dtype=bool)
-    first = X[_first(sample_weight)]
-    for start in range(0, len(X), 1024):
-        rows = slice(start, start + 1024)
-        differs = X[rows] != first
-        if sample_weight is not None:
-            differs &= (sample_weight[rows] > 0)[:, None]
-        found |= differs.any(axis=0)
-    return found
 
 
 class ArrayEngine(Engine):
@@ -77,6 +62,11 @@ class ArrayEngine(Engine):
         Number of processes or threads, as in joblib.
     keep : bool
         Whether a prepared copy of small data may be kept.
+
+    Attributes
+    ----------
+    prepared : ndarray of shape (n, p) or None
+        All rows in the engine's coordinates, if they are kept.
     """
 
     def __init__(
@@ -94,14 +84,14 @@ class ArrayEngine(Engine):
         self.sample_weight = sample_weight
         self.total = float(self.n if sample_weight is None else sample_weight.sum())
         self.n_jobs = effective_n_jobs(n_jobs)
-        self._prepared: Array | None = None
+        self.prepared: Array | None = None
         self._spaces: dict[int, SimpleQueue[Workspace]] = {}
         self._samples: dict[int, ArrayEngine] = {}
         self._tiles: dict[str, Array] = {}
         self._cut: dict[int, list[list[slice]]] = {}
         self._crew: Crew | None = None
-        self.center = self._mean() if center is None else center
-        self.squares = self._sum_of_squares()
+        self.center = column_means(X, sample_weight) if center is None else center
+        self.squares = column_squares(X, sample_weight, self.center)
         if isinstance(scale, str):
             deviation = np.sqrt(self.squares / self.total)
             scale = np.where(deviation > 0, deviation, 1.0)
@@ -110,9 +100,7 @@ class ArrayEngine(Engine):
         self.squares /= self.scale**2
         self._keep = keep
         if keep and self.n * self.p * 8 <= _PREPARED_BYTES:
-            self._prepared = np.empty((self.n, self.p))
-            for rows in self._slices(block_rows(self.p, 1)):
-                self._fill(rows, self._prepared[rows])
+            self.prepared = self._prepare()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # buffers and the prepared copy are made again where the engine goes
@@ -128,33 +116,27 @@ class ArrayEngine(Engine):
     def _weight(self, rows: slice) -> Array | None:
         return None if self.sample_weight is None else self.sample_weight[rows]
 
-    def _mean(self) -> Array:
-        """Weighted mean, summed about a row: exact for constant columns, safe for large offsets."""
-        mean = np.array(self.X[_first(self.sample_weight)], dtype=np.float64)
-        for _ in range(2):
-            correction = np.zeros(self.p)
-            for rows in self._slices(block_rows(self.p, 1)):
-                difference = self.X[rows] - mean
-                weight = self._weight(rows)
-                correction += difference.sum(axis=0) if weight is None else weight @ difference
-            mean += correction / self.total
-        return mean
-
-    def _sum_of_squares(self) -> Array:
-        squares = np.zeros(self.p)
-        for rows in self._slices(block_rows(self.p, 1)):
-            difference = self.X[rows] - self.center
-            difference *= difference
-            weight = self._weight(rows)
-            squares += difference.sum(axis=0) if weight is None else weight @ difference
-        return squares
-
     def _fill(self, rows: slice, block: Array) -> None:
         """Write rows in the engine's coordinates."""
+        if isinstance(self.X, FileRows) and self.X.dtype == np.float64:
+            self.X.read_into(rows.start, block)
+            values = block
+        else:
+            values = self.X[rows]
         # operands of one shape and layout are one long loop instead of a short one a row
-        np.subtract(self.X[rows], self._tiled("center", len(block)), out=block)
+        np.subtract(values, self._tiled("center", len(block)), out=block)
         if self._scaled:
             block /= self._tiled("scale", len(block))
+
+    def _prepare(self) -> Array:
+        """All rows in the engine's coordinates; the data themselves if that is what they are."""
+        plain = isinstance(self.X, np.ndarray) and self.X.dtype == np.float64
+        if plain and self.X.flags.c_contiguous and not self._scaled and not self.center.any():
+            return self.X
+        prepared = np.empty((self.n, self.p))
+        for rows in self._slices(block_rows(self.p, 1)):
+            self._fill(rows, prepared[rows])
+        return prepared
 
     def _tiled(self, name: str, count: int) -> Array:
         """Return the center or the scale, repeated for some rows."""
@@ -199,12 +181,12 @@ class ArrayEngine(Engine):
 
     def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[passes.Block]:
         for rows in chunk:
-            if self._prepared is not None:
-                block = self._prepared[rows]
+            if self.prepared is not None:
+                block = self.prepared[rows]
             else:
                 block = work.rows(0, rows.stop - rows.start)
                 self._fill(rows, block)
-            yield passes.Block(block, self._weight(rows))
+            yield passes.Block(rows, block, self._weight(rows))
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
@@ -279,13 +261,52 @@ class ArrayEngine(Engine):
         labels, nearest = zip(*found, strict=True)
         return np.concatenate(labels), np.concatenate(nearest, axis=1)
 
-    def distances(self, theta: Array, weights: Array) -> Array:
-        """Squared weighted distances of all rows to all centroids, an (n, k) array."""
-        result = np.concatenate(self._pass(passes.measure, self.metric(theta, weights)))
+    def lengths(self, weights: Array) -> Array:
+        """Squared weighted lengths of all rows."""
+        metric = self.metric(np.zeros((1, self.p)), weights)
+        return np.concatenate(self._pass(passes.lengths, metric))
+
+    def distances(self, theta: Array, weights: Array, lengths: Array | None = None) -> Array:
+        """Squared weighted distances of all rows to all centroids, an (n, k) array.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (k, p)
+        weights : ndarray of shape (p,)
+        lengths : ndarray of shape (n,), optional
+            What `lengths` returned for these weights; it saves that work.
+        """
+        found = self._pass(passes.measure, self.metric(theta, weights), lengths)
+        result = np.concatenate(found)
         return np.maximum(result, 0.0, out=result)
+
+    def follow(self) -> Callable[[Array, Array, float], Statistics]:
+        """Return `statistics` for the steps of one run, see `Engine.follow`."""
+        return self.statistics if self.prepared is None else Follower(self).statistics
+
+    @cached_property
+    def row_lengths(self) -> Array:
+        """Squared lengths of the rows in units of the columns' standard deviations."""
+        varying = self.squares > 0
+        return self.lengths(varying * self.total / np.where(varying, self.squares, 1.0))
+
+    def narrow(self, columns: np.ndarray) -> ArrayEngine:
+        """Return the same rows in the same coordinates with some of the columns."""
+        X = self.part(np.arange(self.n), columns)
+        return ArrayEngine(X, self.sample_weight, center=np.zeros(len(columns)))
+
+    def part(self, index: np.ndarray, columns: np.ndarray) -> Array:
+        """Some columns of some rows in the engine's coordinates."""
+        if self.prepared is not None:
+            return self.prepared[np.ix_(index, columns)]
+        pieces = (index[i : i + 256] for i in range(0, len(index), 256))
+        return np.concatenate([self.rows(piece)[:, columns] for piece in pieces])
 
     def rows(self, index: np.ndarray | slice) -> Array:
         """Rows in the engine's coordinates."""
+        if self.prepared is not None:
+            found = self.prepared[index]
+            return found.copy() if isinstance(index, slice) else found
         result = np.asarray(self.X[index], dtype=np.float64) - self.center
         result /= self.scale
         return result

@@ -22,7 +22,10 @@ __all__ = ["critical_exponent", "engine_critical_exponent"]
 
 #: Up to this many features the p x p matrix is formed in one pass, beyond it is only applied.
 _DENSE = 256
-_ROWS = 512
+#: Blocks of rows stay in a core's cache between the two products with them.
+_BLOCK_BYTES = 2**19
+#: Vectors that the search for the largest eigenvalue keeps; mostly it needs no more products.
+_VECTORS = 10
 #: Blocks of unit rows are kept between products up to this size.
 _KEPT_BYTES = 40 * 2**20
 
@@ -45,11 +48,12 @@ def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
     if not len(used):
         return -np.inf  # all rows equal: nothing can split, and no exponent is critical
     root = np.sqrt(weights[used])
-    starts = range(0, engine.n, _ROWS)
+    size = max(_BLOCK_BYTES // (8 * len(used)), 16)
+    starts = range(0, engine.n, size)
     prepared = engine.n * len(used) * 8 <= _KEPT_BYTES
 
     def unit_rows(start: int) -> Array:
-        rows = slice(start, min(start + _ROWS, engine.n))
+        rows = slice(start, min(start + size, engine.n))
         block = engine.rows(rows)[:, used] * root
         length = np.einsum("il,il->i", block, block)
         # a row at the mean has no direction: it contributes nothing
@@ -78,7 +82,10 @@ def engine_critical_exponent(engine: ArrayEngine, weights: Array) -> float:
 
         operator = LinearOperator((len(used), len(used)), matvec=apply, dtype=np.float64)
         first = np.random.default_rng(0).standard_normal(len(used))
-        largest = eigsh(operator, k=1, which="LA", v0=first, tol=1e-9, return_eigenvectors=False)[0]
+        found = eigsh(
+            operator, k=1, ncv=_VECTORS, which="LA", v0=first, tol=1e-9, return_eigenvectors=False
+        )
+        largest = found[0]
     return 1.0 - 0.5 / float(largest)
 
 

@@ -97,10 +97,12 @@ class Fit:
 
 def _canonical(engine: Engine, solution: Solution, metric: Array) -> Solution:
     """Put the clusters into their canonical order."""
+    statistics = engine.follow()
     for _ in range(len(solution.theta)):
         # as they will be in data units, where the last digit decides between equal centroids
         theta = engine.inside(engine.outside(solution.theta))
-        order = order_clusters(theta, metric, engine.masses(theta, metric))
+        mass = statistics(theta, metric, -math.inf).mass / engine.total
+        order = order_clusters(theta, metric, mass)
         # rows between equal centroids go to the first, which changes when these are sorted
         if (order == np.arange(len(order))).all():
             break

@@ -8,39 +8,31 @@ threads, memory-mapped files or a cluster. Where blocks come from is the engine'
 
 Rows are centred (and scaled) before they get here. Blocks are contiguous, so that every operation
 on them is one long loop, and their squares are made where they are used, in the cache: reading them
-from memory takes longer. `block_rows` says how many rows a block should have.
+from memory takes longer. What comes in and goes out is in `ewp.exchange`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 from scipy.sparse import csc_array
 
+from ewp.exchange import Array, Metric, Statistics, Workspace, block_rows
+
 __all__ = [
+    "Array",
     "Metric",
     "Statistics",
     "Workspace",
     "block_distances",
+    "block_lengths",
     "block_rows",
     "block_statistics",
+    "hard_sums",
 ]
 
-Array = NDArray[np.float64]
-
-#: A block and its buffers: not much more than a core's cache, and enough rows that the time goes into
-#: arithmetic, not into calls.
-_BLOCK_BYTES = 2**22
-#: Products of up to so many multiplications are done without packing by OpenBLAS, which is faster
-#: where few centroids meet many features.
-_UNPACKED, _FEW = 1_000_000, 32
-_FEWEST_ROWS, _MOST_ROWS = 32, 8192
-#: Up to so many features the centroids are multiplied column by column.
-_TRANSPOSED = 1024
 #: Powers of 2 below this are not worth their time: subnormal numbers slow exp and GEMM by factors.
 _LOWEST_EXPONENT = -900.0
 #: From this many clusters on hard memberships are a sparse matrix: a dense one has too many zeros.
@@ -50,124 +42,17 @@ _MOST_QUARTERS = 2**12
 #: Squared distances below this share of the row's squared length have lost digits to cancellation
 #: (the centroid is then about as long as the row) and are recomputed from differences.
 _SMALL = 4e-6
-#: ... and floored at this share of the data's scale: smaller ones are rounding errors of the
-#: coordinates themselves.
-_FLOOR = float(np.finfo(np.float64).eps) ** 2
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-@dataclass(frozen=True)
-class Metric:
-    """Centroids and the diagonal of the metric, prepared for the matrix product.
-
-    Attributes
-    ----------
-    theta : ndarray of shape (k, p)
-        Centroids in the coordinates of the blocks.
-    weights : ndarray of shape (p,)
-        Diagonal of the metric, ``d_ij = sum_l weights_l (x_il - theta_jl)**2``.
-    product : ndarray of shape (k, p)
-        ``-2 theta * weights``.
-    length : ndarray of shape (k,)
-        ``sum_l weights_l theta_l**2``.
-    longest : float
-        Largest of these.
-    floor : float
-        Least squared distance.
-    """
-
-    theta: Array
-    weights: Array
-    product: Array
-    length: Array
-    longest: float
-    floor: float
-
-    @classmethod
-    def prepare(cls, theta: Array, weights: Array, spread: float) -> Metric:
-        """Fold the weights into the centroids; `spread` is the mean squared distance to 0."""
-        k, p = theta.shape
-        # the layout that the matrix product reads fastest
-        product = np.empty((p, k)).T if p <= _TRANSPOSED else np.empty((k, p))
-        np.multiply(theta, weights, out=product)
-        length = np.einsum("jl,jl->j", theta, product)
-        product *= -2.0
-        longest = float(length.max())
-        floor = max(_FLOOR * (spread + longest), _TINY)
-        return cls(theta, weights, product, length, longest, floor)
+def block_lengths(block: Array, metric: Metric, work: Workspace) -> Array:
+    """Squared weighted lengths of the rows of a block."""
+    return _squares(block, work) @ metric.weights
 
 
-@dataclass
-class Statistics:
-    """Sufficient statistics of an MM step, additive over blocks of rows.
-
-    Attributes
-    ----------
-    sums : ndarray of shape (k, p)
-        ``sum_i a_i phi_ij x_i``.
-    mass : ndarray of shape (k,)
-        ``sum_i a_i phi_ij``.
-    scatter : ndarray of shape (p,)
-        ``sum_ij a_i phi_ij x_il**2``.
-    power : float
-        ``sum_i a_i M_s(d_i)``.
-    nearest : float
-        ``sum_i a_i min_j d_ij``.
-    softness : float
-        ``sum_i a_i (1 - 1 / sum_j (d_ij / min d_i)**(s - 1))``: the membership mass that is not
-        with the nearest centroid; 0 when every membership is hard.
-    """
-
-    sums: Array
-    mass: Array
-    scatter: Array
-    power: float = 0.0
-    nearest: float = 0.0
-    softness: float = 0.0
-
-    @classmethod
-    def zeros(cls, k: int, p: int) -> Statistics:
-        """Return statistics of no rows."""
-        return cls(np.zeros((k, p)), np.zeros(k), np.zeros(p))
-
-    def __iadd__(self, other: Statistics) -> Statistics:
-        self.sums += other.sums
-        self.mass += other.mass
-        self.scatter += other.scatter
-        self.power += other.power
-        self.nearest += other.nearest
-        self.softness += other.softness
-        return self
-
-
-def block_rows(p: int, k: int) -> int:
-    """Return the number of rows of a block with p features for k centroids."""
-    rows = _BLOCK_BYTES // (8 * (2 * p + 3 * k))
-    if k <= _FEW:
-        rows = min(rows, _UNPACKED // (p * k))
-    return min(max(rows, _FEWEST_ROWS), _MOST_ROWS)
-
-
-class Workspace:
-    """Buffers for blocks of at most `rows` rows, allocated once for a whole fit."""
-
-    def __init__(self, rows: int, p: int, k: int) -> None:
-        self.k, self.p = k, p
-        self._rows = np.empty((2, rows * p))
-        self._pairs = np.empty((3, k * rows))
-        self.sums = np.empty((k, p))
-        self.ones = np.ones(max(rows, k))
-
-    def rows(self, i: int, count: int) -> Array:
-        """Return the i-th of two buffers for `count` rows, contiguous."""
-        return self._rows[i, : count * self.p].reshape(count, self.p)
-
-    def pairs(self, i: int, count: int) -> Array:
-        """Return the i-th of three buffers of shape (k, `count`), contiguous."""
-        return self._pairs[i, : self.k * count].reshape(self.k, count)
-
-
-def block_distances(block: Array, metric: Metric, work: Workspace) -> tuple[Array, Array]:
+def block_distances(
+    block: Array, metric: Metric, work: Workspace, length: Array | None = None
+) -> tuple[Array, Array]:
     """Squared weighted distances of a block to all centroids, and their minimum.
 
     Parameters
@@ -177,6 +62,8 @@ def block_distances(block: Array, metric: Metric, work: Workspace) -> tuple[Arra
     metric : Metric
     work : Workspace
         Buffers; the distances lie in one of them.
+    length : ndarray of shape (b,), optional
+        What `block_lengths` returns, if it is known.
 
     Returns
     -------
@@ -184,7 +71,9 @@ def block_distances(block: Array, metric: Metric, work: Workspace) -> tuple[Arra
         One row a centroid: a minimum over the short axis is then a few vector operations.
     nearest : ndarray of shape (b,)
     """
-    return _distances(block, _squares(block, work), metric, work)[:2]
+    if length is None:
+        length = block_lengths(block, metric, work)
+    return _distances(block, length, metric, work)[:2]
 
 
 def _squares(block: Array, work: Workspace) -> Array:
@@ -192,11 +81,10 @@ def _squares(block: Array, work: Workspace) -> Array:
 
 
 def _distances(
-    block: Array, squares: Array, metric: Metric, work: Workspace
+    block: Array, length: Array, metric: Metric, work: Workspace
 ) -> tuple[Array, Array, float]:
     """Squared distances to the centroids, their minimum, and a bound on their least ratio."""
     distance = work.pairs(0, len(block))
-    length = squares @ metric.weights
     # the lengths are there before the product, which is added to them
     np.add.outer(metric.length, length, out=distance)
     _add_product(block, metric.product, distance)
@@ -232,7 +120,7 @@ def _recompute_small(
     nearest[rows] = distance[:, rows].min(axis=0)
 
 
-def _hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Array:
+def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Array:
     """Sums of the rows of every label, by one sparse product."""
     ends = np.arange(len(block) + 1)
     member = csc_array((row_mass, labels, ends), shape=(k, len(block)))
@@ -297,7 +185,7 @@ def block_statistics(
         Accumulator.
     """
     squares = _squares(block, work)
-    distance, nearest, least = _distances(block, squares, metric, work)
+    distance, nearest, least = _distances(block, squares @ metric.weights, metric, work)
     ones = work.ones[: len(block)]
     mass = ones if sample_weight is None else sample_weight
     into.nearest += float(mass @ nearest)
@@ -308,7 +196,7 @@ def block_statistics(
         if len(phi) >= _MANY:
             labels = distance.argmin(axis=0)
             into.mass += np.bincount(labels, mass, len(phi))
-            into.sums += _hard_sums(labels, len(phi), mass, block)
+            into.sums += hard_sums(labels, len(phi), mass, block)
             return
         np.equal(distance, nearest, out=phi)
         ties = np.flatnonzero(phi.sum(axis=0) > 1.0)

@@ -12,14 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ewp.kernel import Array, Metric, Statistics, Workspace, block_distances, block_statistics
+from ewp.kernel import (
+    Array,
+    Metric,
+    Statistics,
+    Workspace,
+    block_distances,
+    block_lengths,
+    block_statistics,
+)
 
-__all__ = ["Block", "accumulate", "measure", "partition", "rank"]
+__all__ = ["Block", "accumulate", "lengths", "measure", "partition", "rank"]
 
 
 class Block(NamedTuple):
-    """Some rows, centred, and their weights."""
+    """Which rows, their centred values and their weights."""
 
+    rows: slice
     values: Array
     weight: Array | None
 
@@ -65,11 +74,18 @@ def rank(
     return np.concatenate(labels), np.concatenate(nearest, axis=1)
 
 
-def measure(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
-    """Squared distances of every row to every centroid."""
-    found = [
-        # a copy: the buffer is used again for the next block
-        block_distances(block.values, metric, work)[0].T.copy()
-        for block in blocks
-    ]
+def measure(
+    blocks: Iterator[Block], work: Workspace, metric: Metric, lengths: Array | None
+) -> Array:
+    """Squared distances of every row to every centroid; `lengths` of all rows if they are known."""
+    found = []
+    for block in blocks:
+        known = None if lengths is None else lengths[block.rows]
+        distance, _ = block_distances(block.values, metric, work, known)
+        found.append(distance.T.copy())  # the buffer is used again for the next block
     return np.concatenate(found)
+
+
+def lengths(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
+    """Squared length of every row."""
+    return np.concatenate([block_lengths(block.values, metric, work) for block in blocks])

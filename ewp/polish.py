@@ -2,11 +2,9 @@
 
 Annealing learns the weights reliably and the partition nearly; what it leaves are a few clusters
 that share a centroid and a few that have two. With the weights held fixed that is a k-means
-problem on the few features that matter, cheap enough to be searched well: from the annealed
-centroids and from fresh k-means++ seeds, centroids are added where the error is largest, removed
-where they are missed least, and moved by Lloyd's iteration, as in Fritzke's breathing k-means
-(2020). The best candidates then run through the full limit problem, weights included, and one is
-kept if it lowers f_-inf.
+problem on the few features that matter, cheap enough to be searched well, from the annealed
+centroids and from fresh k-means++ seeds, by `ewp.breathing`. What is found runs through the full
+limit problem, weights included, and is kept if it lowers f_-inf.
 """
 
 from __future__ import annotations
@@ -15,15 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ewp.backend import Engine
+from ewp.breathing import Points, breathe
 from ewp.engine import ArrayEngine
 from ewp.kernel import Array
-from ewp.rules import FixedWeights, WeightRule
+from ewp.rules import WeightRule
 from ewp.schedules import Hard
 from ewp.solver import Solution, iterate
-from ewp.starts import draw_rows, plus_plus
+from ewp.starts import plus_plus
 
 __all__ = ["FULL", "LIGHT", "NONE", "Effort", "polish"]
 
@@ -35,9 +33,10 @@ class Effort:
     Attributes
     ----------
     rounds : int
-        Largest number of rounds; the search also ends with the first that finds nothing.
+        Largest number of searches in every metric.
     sharpness : tuple of float
-        Powers of the learned weights in whose metrics partitions are searched in a round.
+        Powers of the learned weights in whose metrics partitions are searched, in turn, until none
+        of them finds anything better.
     """
 
     rounds: int
@@ -56,12 +55,6 @@ _ROWS_A_CLUSTER = 100
 _FEWEST_ROWS = 2000
 #: Largest copy of the data that the search may make.
 _SEARCH_BYTES = 16 * 2**20
-_LLOYD_ITER = 10
-_LLOYD_TOL = 1e-2
-#: Centroids added and removed at once.
-_DEPTH = 5
-#: Relative fall of the error below which breathing goes no deeper.
-_WORTHWHILE = 1e-3
 
 
 def _sample(engine: ArrayEngine, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -82,9 +75,9 @@ def _distinct(engine: ArrayEngine) -> tuple[np.ndarray, Array | None]:
     return order[first][together > 0], together[together > 0]
 
 
-def _search_engine(
+def _search_points(
     engine: ArrayEngine, k: int, weights: Array, rng: np.random.Generator
-) -> tuple[ArrayEngine, np.ndarray]:
+) -> tuple[Points, np.ndarray]:
     """Return the data in the coordinates ``sqrt(w_l) x_l`` on the features that matter."""
     share = engine.squares * weights
     used = np.flatnonzero(share > _NEGLIGIBLE * share.sum())
@@ -95,65 +88,7 @@ def _search_engine(
     rows, mass = _distinct(engine)
     if len(rows) > most:
         rows, mass = _sample(engine, most, rng), None
-    X = np.empty((len(rows), len(used)))
-    for start in range(0, len(rows), 256):
-        part = slice(start, start + 256)
-        X[part] = engine.rows(rows[part])[:, used] * np.sqrt(weights[used])
-    return ArrayEngine(X, mass, center=np.zeros(len(used)), n_jobs=engine.n_jobs), used
-
-
-def _lloyd(engine: ArrayEngine, theta: Array) -> Solution:
-    ones = np.ones(engine.p)
-    return iterate(
-        engine, theta, ones, FixedWeights(ones), Hard(), max_iter=_LLOYD_ITER, tol=_LLOYD_TOL
-    )
-
-
-def _split(engine: ArrayEngine, theta: Array, count: int, rng: np.random.Generator) -> Array:
-    """Give the clusters with the largest errors a second centroid, at one of their worse rows."""
-    labels, error = engine.assign(theta, np.ones(engine.p))
-    if engine.sample_weight is not None:
-        error = error * engine.sample_weight
-    worst = np.argsort(-np.bincount(labels, error, len(theta)), kind="stable")[:count]
-    rows = [draw_rows(engine, np.where(labels == j, error, 0.0), rng, 1)[0] for j in worst]
-    return np.vstack([theta, engine.rows(np.array(rows))])
-
-
-def _remove(engine: ArrayEngine, theta: Array, count: int) -> Array:
-    """Drop the centroids that are missed least, never two neighbours at once."""
-    labels, nearest, second = engine.two_nearest(theta, np.ones(engine.p))
-    missed = second - nearest
-    if engine.sample_weight is not None:
-        missed *= engine.sample_weight
-    utility = np.bincount(labels, missed, len(theta))
-    gaps = cdist(theta, theta, "sqeuclidean")
-    np.fill_diagonal(gaps, np.inf)
-    spared: set[int] = set()
-    dropped: list[int] = []
-    order = np.argsort(utility, kind="stable")
-    for j in order:
-        if len(dropped) < count and int(j) not in spared:
-            dropped.append(int(j))
-            spared.add(int(gaps[j].argmin()))
-    for j in order:  # with very few clusters everything is somebody's neighbour
-        if len(dropped) < count and int(j) not in dropped:
-            dropped.append(int(j))
-    return np.delete(theta, dropped, axis=0)
-
-
-def _breathe(engine: ArrayEngine, start: Solution, rng: np.random.Generator) -> Solution:
-    """Add and remove centroids as long as the error falls, fewer at once when it does not."""
-    best = start
-    k = len(start.theta)
-    depth = min(_DEPTH, 1 + k // 4)
-    while depth:
-        wider = _lloyd(engine, _split(engine, best.theta, depth, rng))
-        trial = _lloyd(engine, _remove(engine, wider.theta, depth))
-        if trial.objective < best.objective * (1 - _WORTHWHILE):
-            best = trial
-        else:
-            depth //= 2
-    return best
+    return Points(engine.part(rows, used) * np.sqrt(weights[used]), mass), used
 
 
 def polish(
@@ -213,12 +148,14 @@ def _rounds(
     effort: Effort,
     descend: Callable[[Engine, Array, Array], Solution],
 ) -> Solution:
-    """Search and descend until a round finds nothing lower."""
-    for _ in range(effort.rounds):
-        starts = [_search(engine, solution, power, rule, rng) for power in effort.sharpness]
-        candidate = min((descend(engine, *start) for start in starts), key=lambda c: c.objective)
+    """Search and descend until no metric leads to anything lower."""
+    metrics = effort.sharpness * effort.rounds
+    failures = 0
+    for power in metrics:
+        candidate = descend(engine, *_search(engine, solution, power, rule, rng))
         better = _lower(solution, candidate)
-        if better is solution:
+        failures = failures + 1 if better is solution else 0
+        if failures == len(effort.sharpness):
             break
         solution = better
     return solution
@@ -260,16 +197,9 @@ def _search(
     weights = solution.weights**sharpness
     weights /= weights.sum()
     metric = rule.metric(weights)
-    search, used = _search_engine(engine, k, metric, rng)
-    ones = np.ones(search.p)
-    seeds = [
-        solution.theta[:, used] * np.sqrt(metric[used]),
-        plus_plus(search, k, ones, rng),
-    ]
-    found = min(
-        (_breathe(search, _lloyd(search, seed), rng) for seed in seeds),
-        key=lambda c: c.objective,
-    )
+    points, used = _search_points(engine, k, metric, rng)
+    seeds = [solution.theta[:, used] * np.sqrt(metric[used]), plus_plus(points, k, rng)]
+    found = min((breathe(points, seed, rng) for seed in seeds), key=lambda c: c.error)
     # features left out start at their mean, without weight
     theta = np.zeros_like(solution.theta)
     theta[:, used] = found.theta / np.sqrt(metric[used])

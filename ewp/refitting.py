@@ -16,11 +16,12 @@ import numpy as np
 
 from ewp.assigning import assign
 from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine, varying_columns
+from ewp.engine import ArrayEngine
 from ewp.fitting import Fit, Recipe, fit_array
 from ewp.inputs import check_sample_weight
 from ewp.kernel import Array
 from ewp.matching import centroid_order
+from ewp.moments import varying_columns
 from ewp.polish import FULL, LIGHT, NONE, polish
 from ewp.rules import RelativeEntropy
 from ewp.schedules import Hard

@@ -86,12 +86,24 @@ class FileRows:
         return np.asarray(self[:], dtype)
 
     def _read(self, start: int, count: int) -> Array:
-        p = self.shape[1]
-        width = p * self.dtype.itemsize
-        values: Array = np.fromfile(
-            self.path, self.dtype, count * p, offset=self.offset + start * width
-        )
-        return values.reshape(count, p)
+        values: Array = np.empty((count, self.shape[1]), self.dtype)
+        self.read_into(start, values)
+        return values
+
+    def read_into(self, start: int, out: Array) -> None:
+        """Read rows from number `start` on into a contiguous array of the file's type.
+
+        Buffers that are used again are in memory already; fresh ones cost as much as the reading.
+        """
+        position = self.offset + start * out.itemsize * self.shape[1]
+        view = out.data.cast("B") if out.size else memoryview(b"")
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(position)
+            while len(view):
+                count = file.readinto(view)
+                if not count:
+                    raise OSError(f"{str(self.path)!r} ends before row {start + len(out)}")
+                view = view[count:]
 
     def blocks(self) -> Iterator[Array]:
         """Yield all rows, some tens of thousands at a time."""

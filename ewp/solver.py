@@ -144,8 +144,9 @@ def iterate(
     varying = engine.squares > 0
     precision = varying * engine.total / np.where(varying, engine.squares, 1.0) / engine.p
     trace: list[TraceRow] = []
+    statistics = engine.follow()
     for step in range(max_iter + 1):
-        stats = engine.statistics(theta, rule.metric(weights), s)
+        stats = statistics(theta, rule.metric(weights), s)
         new_theta, dispersion, empty = centroid_step(stats, theta)
         new_weights = rule.update(dispersion)
         hard = math.isinf(s)

@@ -7,14 +7,14 @@ given twice, and the same seed finds the same start when rows are shuffled.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ewp.engine import ArrayEngine
 from ewp.kernel import Array
 
-__all__ = ["check_init", "choose_start", "draw_rows", "plus_plus"]
+__all__ = ["Candidates", "check_init", "choose_start", "draw", "plus_plus"]
 
 
 def check_init(init: Any, k: int, p: int) -> str | Array:
@@ -37,44 +37,81 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
     return array
 
 
-def draw_rows(engine: ArrayEngine, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
-    """Draw row numbers with probabilities proportional to `mass`."""
-    cumulated = np.cumsum(mass[engine.order])
+def draw(mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
+    """Draw positions with probabilities proportional to `mass`."""
+    cumulated = np.cumsum(mass)
     position = np.searchsorted(cumulated, rng.random(size) * cumulated[-1], side="right")
-    return engine.order[np.minimum(position, engine.n - 1)]
+    return np.minimum(position, len(mass) - 1)
 
 
-def plus_plus(engine: ArrayEngine, k: int, weights: Array, rng: np.random.Generator) -> Array:
-    """Greedy k-means++ seeding in the metric of `weights` (Arthur & Vassilvitskii 2007).
+class Candidates(Protocol):
+    """Rows among which k-means++ chooses."""
+
+    @property
+    def mass(self) -> Array:
+        """Weights of the rows."""
+
+    def draw(self, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Draw row numbers with probabilities proportional to `mass`."""
+
+    def take(self, index: np.ndarray) -> Array:
+        """Return rows."""
+
+    def distances(self, theta: Array) -> Array:
+        """Squared distances of all rows to some centroids, an (n, t) array."""
+
+
+class _EngineRows:
+    """The rows of an engine in a metric."""
+
+    def __init__(self, engine: ArrayEngine, weights: Array) -> None:
+        self._engine, self._weights = engine, weights
+        given = engine.sample_weight
+        self.mass = np.ones(engine.n) if given is None else given
+        self._lengths = engine.lengths(weights)
+
+    def draw(self, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
+        order = self._engine.order
+        return order[draw(mass[order], rng, size)]
+
+    def take(self, index: np.ndarray) -> Array:
+        return self._engine.rows(index)
+
+    def distances(self, theta: Array) -> Array:
+        return self._engine.distances(theta, self._weights, self._lengths)
+
+
+def plus_plus(rows: Candidates, k: int, rng: np.random.Generator) -> Array:
+    """Greedy k-means++ seeding (Arthur & Vassilvitskii 2007).
 
     Every new centroid is the best of 2 + log k rows drawn with probabilities proportional to
     their weight times their squared distance to the centroids chosen so far.
     """
-    mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
     trials = 2 + int(np.log(k))
-    theta = engine.rows(draw_rows(engine, mass, rng, 1))
-    nearest = engine.distances(theta, weights)[:, 0]
+    theta = rows.take(rows.draw(rows.mass, rng, 1))
+    nearest = rows.distances(theta)[:, 0]
     for _ in range(1, k):
-        potential = mass * nearest
+        potential = rows.mass * nearest
         if not potential.any():  # the rest cannot be told apart in this metric
-            potential = mass
-        candidates = engine.rows(draw_rows(engine, potential, rng, trials))
-        distance = engine.distances(candidates, weights)
+            potential = rows.mass
+        candidates = rows.take(rows.draw(potential, rng, trials))
+        distance = rows.distances(candidates)
         np.minimum(distance, nearest[:, None], out=distance)
-        left = mass @ distance
+        left = rows.mass @ distance
         # of two rows that are each other's nearest either leaves the same: the first one drawn
         best = int(np.argmax(left <= left.min() * (1 + 1e-10)))
         theta = np.vstack([theta, candidates[best]])
-        nearest = distance[:, best]
+        nearest = distance[:, best].copy()
     return theta
 
 
 def _random_rows(engine: ArrayEngine, k: int, rng: np.random.Generator) -> Array:
     """Draw k distinct rows, with probabilities proportional to their weights."""
+    order = engine.order
     mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight.copy()
     chosen = []
     for _ in range(k):
-        row = draw_rows(engine, mass, rng, 1)[0]
+        row = order[draw(mass[order], rng, 1)[0]]
         chosen.append(row)
         mass[(engine.X[row] == engine.X).all(axis=1)] = 0.0
     return engine.rows(np.array(chosen))
@@ -103,4 +140,4 @@ def choose_start(
         return engine.inside(init)
     if init == "random":
         return _random_rows(engine, k, rng)
-    return plus_plus(engine, k, weights, rng)
+    return plus_plus(_EngineRows(engine, weights), k, rng)

@@ -8,7 +8,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from ewp import engine as engine_module
-from ewp import kernel
+from ewp import exchange
 from ewp.assigning import assign
 from ewp.datasets import make_simulation2
 from ewp.engine import ArrayEngine
@@ -30,7 +30,7 @@ def test_blocks_do_not_change_the_statistics(monkeypatch):
     for s in (-3.0, -np.inf):
         plain = ArrayEngine(X, a).statistics(theta, w, s)
         with monkeypatch.context() as patch:
-            patch.setattr(kernel, "_BLOCK_BYTES", 1)  # as few rows a block as there may be
+            patch.setattr(exchange, "_BLOCK_BYTES", 1)  # as few rows a block as there may be
             patch.setattr(engine_module, "_PREPARED_BYTES", 0)  # nothing is kept
             small = ArrayEngine(X, a).statistics(theta, w, s)
         np.testing.assert_allclose(small.sums, plain.sums, rtol=1e-12)
@@ -121,9 +121,7 @@ def test_hard_sums_of_many_clusters_are_those_of_their_rows(weighted):
     for j in range(40):
         mine = mass * (labels == j)
         assert found.mass[j] == mine.sum()
-        np.testing.assert_allclose(
-            found.sums[j], mine @ engine.rows(np.arange(300)), atol=1e-9
-        )
+        np.testing.assert_allclose(found.sums[j], mine @ engine.rows(np.arange(300)), atol=1e-9)
 
 
 def test_many_rows_are_polished_in_a_sample(monkeypatch):

@@ -1,0 +1,143 @@
+"""Hard steps of one run, each from what the step before has left.
+
+At s = -inf an MM step needs the nearest centroid of every row and the sums of the rows of every
+cluster. With a small penalty most features hardly count: distances in the few that do tell the
+nearest centroid of nearly every row, and a bound on the rest tells which rows have to be measured
+in all features. From one step to the next few rows change their cluster, and only those change the
+sums. So a step costs what has changed, and finds the labels that a pass over everything finds. The
+working set of features is chosen anew in every step, and nothing is ever out of date.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ewp.kernel import (
+    Array,
+    Metric,
+    Statistics,
+    Workspace,
+    block_distances,
+    block_rows,
+    hard_sums,
+)
+
+if TYPE_CHECKING:
+    from ewp.engine import ArrayEngine
+
+__all__ = ["Follower"]
+
+#: Features with less than this share of the metric's spread are left out of the distances.
+_NEGLIGIBLE = 1e-7
+#: Features are left out if no more than this share of them is left.
+_WORTHWHILE = 0.25
+#: Rounding errors of distances, as a share of the rows' and the centroids' squared lengths.
+_ROUNDING = 1e-12
+#: A pass over everything is as fast when more rows than this share must be measured.
+_FEW_UNCLEAR = 0.5
+#: The sums are made anew when more rows than this share have changed.
+_FEW_CHANGED = 0.2
+
+
+class Follower:
+    """Statistics of the steps of one run on data in memory.
+
+    Parameters
+    ----------
+    engine : ArrayEngine
+        With a centred copy of its data.
+    """
+
+    def __init__(self, engine: ArrayEngine) -> None:
+        assert engine.prepared is not None
+        self._engine = engine
+        self._rows = engine.prepared
+        self._mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
+        self._used = np.zeros(engine.p, dtype=bool)
+        self._narrow: ArrayEngine | None = None
+        self._labels: np.ndarray | None = None
+        self._sums: Array | None = None
+
+    def statistics(self, theta: Array, weights: Array, s: float) -> Statistics:
+        """Sufficient statistics of one MM step, see `ewp.backend.Engine.statistics`."""
+        engine = self._engine
+        share = engine.squares * weights
+        used = share > _NEGLIGIBLE * share.sum()
+        if math.isinf(s) and 0 < np.count_nonzero(used) <= _WORTHWHILE * engine.p:
+            return self._hard(theta, weights, used)
+        return engine.statistics(theta, weights, s)
+
+    def _hard(self, theta: Array, weights: Array, used: np.ndarray) -> Statistics:
+        engine = self._engine
+        if self._narrow is None or (used & ~self._used).any():
+            self._used = used
+            self._narrow = engine.narrow(np.flatnonzero(used))
+        used, narrow = self._used, self._narrow
+        metric = narrow.metric(theta[:, used], weights[used])
+        labels, nearest, gap = narrow.two_nearest(metric.theta, metric.weights)
+        gap -= nearest
+        unclear = np.flatnonzero(gap <= self._slack(theta, weights, metric))
+        if len(unclear) > _FEW_UNCLEAR * engine.n:
+            return engine.statistics(theta, weights, -math.inf)
+        if len(unclear):
+            self._measure(unclear, labels, nearest, engine.metric(theta, weights), metric)
+        k = len(theta)
+        sums = self._follow(labels, k)
+        mass = np.bincount(labels, self._mass, k).astype(float)
+        # the objective's share of the features left out, from the sums
+        outside = engine.squares - 2.0 * np.einsum("jl,jl->l", theta, sums) + mass @ theta**2
+        outside[used] = 0.0
+        power = float(self._mass @ nearest) + float(np.maximum(outside, 0.0) @ weights)
+        return Statistics(sums, mass, engine.squares.copy(), power, power)
+
+    def _slack(self, theta: Array, weights: Array, metric: Metric) -> Array:
+        """How much the features left out can change between two centroids, for every row.
+
+        By the inequality of Cauchy and Schwarz, from the largest centroid and from the rows'
+        lengths in units of the columns' standard deviations; and rounding errors.
+        """
+        engine = self._engine
+        rest = np.where(self._used, 0.0, weights)
+        length = float((theta**2 @ rest).max())
+        heaviest = float((rest * engine.squares).max()) / engine.total
+        slack = 4.0 * np.sqrt(engine.row_lengths * (heaviest * length)) + length
+        assert self._narrow is not None
+        slack += _ROUNDING * (self._narrow.lengths(metric.weights) + metric.longest)
+        return slack
+
+    def _measure(
+        self, rows: np.ndarray, labels: np.ndarray, nearest: Array, whole: Metric, part: Metric
+    ) -> None:
+        """Find the nearest centroids of some rows in all features, in place."""
+        engine, narrow = self._engine, self._narrow
+        assert narrow is not None
+        k = len(whole.theta)
+        size = block_rows(engine.p, k)
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            block = self._rows[some]
+            work = Workspace(len(block), engine.p, k)
+            distance, _ = block_distances(block, whole, work)
+            labels[some] = distance.argmin(axis=0)
+            block = narrow.rows(some)
+            work = Workspace(len(block), narrow.p, k)
+            distance, _ = block_distances(block, part, work)
+            nearest[some] = distance[labels[some], np.arange(len(some))]
+
+    def _follow(self, labels: np.ndarray, k: int) -> Array:
+        """Sums of the rows of every cluster, from those of the step before."""
+        before, self._labels = self._labels, labels
+        changed = None if before is None else np.flatnonzero(labels != before)
+        if changed is None or len(changed) > _FEW_CHANGED * len(labels):
+            self._sums = hard_sums(labels, k, self._mass, self._rows)
+        elif len(changed):
+            assert before is not None
+            assert self._sums is not None
+            rows, mass = self._rows[changed], self._mass[changed]
+            joined = hard_sums(labels[changed], k, mass, rows)
+            self._sums = self._sums + (joined - hard_sums(before[changed], k, mass, rows))
+        assert self._sums is not None
+        return self._sums

@@ -1,0 +1,80 @@
+"""The search of the polish: Lloyd's iteration and breathing on a small array."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+
+from ewp.breathing import Points, breathe
+from ewp.starts import plus_plus
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    m=st.integers(1, 300),
+    k=st.integers(2, 40),
+    weighted=st.booleans(),
+)
+def test_distances_and_ranks_are_those_of_differences(seed, m, k, weighted):
+    rng = np.random.default_rng(seed)
+    X, theta = rng.standard_normal((m, 3)), rng.standard_normal((k, 3))
+    mass = rng.uniform(0.1, 3.0, m) if weighted else None
+    points = Points(X, mass)
+    exact = cdist(X, theta, "sqeuclidean")
+    assert_allclose(points.distances(theta), exact, atol=1e-12)
+    found = points.assign(theta)
+    assert_array_equal(found.labels, exact.argmin(axis=1))
+    assert_allclose(found.nearest, exact.min(axis=1), atol=1e-12)
+    assert found.error == pytest.approx(points.mass @ exact.min(axis=1), rel=1e-10)
+    labels, farther = points.second(theta)
+    two = np.sort(exact, axis=1)
+    assert_array_equal(labels, found.labels)
+    assert_allclose(farther, two[:, 1] - two[:, 0], atol=1e-12)
+
+
+def test_lloyd_goes_where_scikit_learn_goes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 4))
+    X += rng.normal(0, 6, (5, 4))[rng.integers(0, 5, 400)]
+    X -= X.mean(axis=0)
+    mass = rng.uniform(0.5, 2.0, 400)
+    start = X[:5]
+    found = Points(X, mass).lloyd(start)
+    theirs = KMeans(5, init=start, n_init=1, tol=0).fit(X, sample_weight=mass)
+    assert found.error == pytest.approx(theirs.inertia_, rel=1e-3)
+    assert found.error <= Points(X, mass).assign(start).error
+
+
+def test_an_empty_cluster_moves_to_the_worst_row():
+    X = np.array([[-1.0], [-1.1], [1.0], [1.1], [8.0]])
+    X = X - X.mean()
+    found = Points(X, None).lloyd(np.array([[-3.0], [0.0], [100.0]]))
+    assert len(set(found.labels)) == 3
+    assert found.error < 0.02
+
+
+def test_breathing_mends_a_merged_and_a_split_cluster():
+    rng = np.random.default_rng(1)
+    centers = np.array([[0.0, 0], [10, 0], [0, 10], [10, 10], [20, 5]])
+    X = np.repeat(centers, 60, axis=0) + rng.normal(0, 0.3, (300, 2))
+    X -= X.mean(axis=0)
+    points = Points(X, None)
+    truth = np.array([X[i * 60 : (i + 1) * 60].mean(axis=0) for i in range(5)])
+    bad = truth.copy()
+    bad[0], bad[1] = (truth[0] + truth[1]) / 2, truth[4] + 0.2
+    stuck = points.lloyd(bad)
+    best = points.assign(truth).error
+    assert stuck.error > 5 * best
+    found = breathe(points, bad, np.random.default_rng(0))
+    assert found.error == pytest.approx(best, rel=1e-6)
+    assert found.theta.shape == (5, 2)
+
+
+def test_seeding_spreads_over_distinct_rows():
+    X = np.repeat(np.array([[0.0, 1.0], [5.0, -2.0], [-4.0, 3.0]]), 50, axis=0)
+    seeds = plus_plus(Points(X - X.mean(axis=0), None), 3, np.random.default_rng(0))
+    assert len(np.unique(seeds.round(9), axis=0)) == 3

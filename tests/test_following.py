@@ -1,0 +1,128 @@
+"""Hard steps that follow one another are those of passes over everything."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import ewp
+from ewp.datasets import make_simulation2
+from ewp.engine import ArrayEngine
+from ewp.following import Follower
+from ewp.rules import RelativeEntropy
+from ewp.schedules import Annealed, Hard
+from ewp.solver import iterate
+
+
+def equal(found, plain):
+    assert_array_equal(found.mass, plain.mass)
+    longest = np.sqrt(plain.scatter * plain.mass.sum())  # of a column's sums of absolute values
+    assert (np.abs(found.sums - plain.sums) <= 1e-12 * longest).all()
+    assert_allclose(found.scatter, plain.scatter, rtol=1e-12)
+    assert found.power == pytest.approx(plain.power, rel=1e-10)
+    assert found.nearest == pytest.approx(plain.nearest, rel=1e-10)
+
+
+@pytest.fixture
+def narrow_steps(monkeypatch):
+    """Count the steps that leave features out."""
+    seen = []
+    plain = Follower._hard
+
+    def counted(self, theta, weights, used):
+        seen.append(int(used.sum()))
+        return plain(self, theta, weights, used)
+
+    monkeypatch.setattr(Follower, "_hard", counted)
+    return seen
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(5, 200),
+    k=st.integers(1, 40),
+    used=st.integers(1, 5),
+    small=st.sampled_from([0.0, 1e-300, 1e-16, 1e-9, 1e-7]),
+    whole=st.booleans(),
+    weighted=st.booleans(),
+)
+def test_a_step_is_that_of_a_pass_over_everything(seed, n, k, used, small, whole, weighted):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 24)) * 10.0 ** rng.integers(-3, 4, 24)
+    if whole:  # ties, repeated rows, rows on centroids
+        X = np.round(X / X.std(axis=0))
+    a = rng.integers(0, 3, n).astype(float) if weighted else None
+    if a is not None:
+        a[0] = 1.0
+    engine = ArrayEngine(X, a)
+    spread = np.sqrt(np.where(engine.squares > 0, engine.squares, 1.0) / engine.total)
+    weights = np.full(24, small)
+    weights[:used] = rng.uniform(0.2, 1.0, used)
+    weights /= spread**2
+    weights /= weights.sum()
+    follower = Follower(engine)
+    theta = engine.rows(rng.integers(0, n, k))
+    for _ in range(4):  # from the second step on there are labels to go on from
+        equal(
+            follower.statistics(theta, weights, -np.inf), engine.statistics(theta, weights, -np.inf)
+        )
+        theta = theta + rng.normal(0, 0.3, theta.shape) * spread
+        weights = weights * rng.uniform(0.9, 1.1, 24)
+
+
+def test_features_left_out_decide_where_the_others_cannot(narrow_steps):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 30))
+    X[:, 0] = np.repeat([-1.0, 1.0], 50)
+    engine = ArrayEngine(X)
+    theta = np.zeros((2, 30))
+    theta[:, 1:] = engine.rows(np.array([3, 7]))[:, 1:]  # equal in the feature that counts
+    weights = np.full(30, 1e-9)
+    weights[0] = 1.0
+    found = Follower(engine).statistics(theta, weights, -np.inf)
+    assert narrow_steps == [1]
+    distance = ((engine.rows(np.arange(100))[:, None] - theta) ** 2) @ weights
+    assert_array_equal(found.mass, np.bincount(distance.argmin(axis=1), minlength=2))
+    assert found.power == pytest.approx(distance.min(axis=1).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("start", [Hard(), Annealed(-1.0, 1.3)])
+@pytest.mark.parametrize("between", [False, True])
+def test_runs_end_in_the_same_place(narrow_steps, start, between):
+    steps = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        k, p = int(rng.integers(2, 8)), int(rng.integers(20, 80))
+        X, _, _ = make_simulation2(k, n=int(rng.integers(60, 400)), p=p, random_state=seed)
+        a = rng.uniform(0.5, 2.0, len(X)) if seed % 2 else None
+        lam = 10.0 ** rng.uniform(-3, -1) * len(X)
+        runs = []
+        for follow in (True, False):
+            engine = ArrayEngine(X, a)
+            if not follow:
+                engine.follow = lambda engine=engine: engine.statistics
+            rule = RelativeEntropy.make(lam, engine.squares, between=between)
+            theta = engine.rows(np.arange(k))
+            runs.append(iterate(engine, theta, rule.start(), rule, start, max_iter=300, tol=1e-10))
+        one, two = runs
+        assert one.n_iter == two.n_iter
+        assert one.converged == two.converged
+        assert one.objective == pytest.approx(two.objective, rel=1e-11)
+        assert_allclose(one.theta, two.theta, rtol=0, atol=1e-11)
+        assert_allclose(one.weights, two.weights, rtol=1e-8, atol=1e-13)
+        steps += one.n_iter
+    assert len(narrow_steps) > steps / 4  # or nothing was compared
+
+
+def test_whole_fits_find_the_same_partition(narrow_steps, monkeypatch):
+    X, _, _ = make_simulation2(10, n=500, p=200, random_state=0)
+    found = ewp.fit(X, 10, 0.03 * len(X), random_state=0)
+    assert len(narrow_steps) > 5
+    monkeypatch.setattr(ArrayEngine, "follow", lambda self: self.statistics)
+    plain = ewp.fit(X, 10, 0.03 * len(X), random_state=0)
+    assert_array_equal(found.labels, plain.labels)
+    assert_allclose(found.centroids, plain.centroids, rtol=0, atol=1e-12)
+    assert_allclose(found.weights, plain.weights, rtol=1e-9, atol=1e-15)
+    assert found.objective == pytest.approx(plain.objective, rel=1e-12)
