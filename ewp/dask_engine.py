@@ -50,7 +50,8 @@ def _checked(block: Any, weight: Any) -> tuple[Array, Array | None]:
     """One block of validated rows and their weights."""
     if not len(block):
         return np.empty(block.shape), None
-    array = check_data(block)
+    # what has travelled between processes may lie across the bounds of words, which is slow
+    array = np.require(check_data(block), requirements="A")
     return array, None if weight is None else np.asarray(weight, dtype=np.float64)
 
 
@@ -75,9 +76,37 @@ def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> Ar
     return ArrayEngine(X, weight, center=center, scale=scale, keep=False)
 
 
-def _statistics(engine: ArrayEngine, metric: Metric, s: float) -> Statistics:
+def _together(engines: list[Any]) -> list[list[int]]:
+    """Numbers of the engines that one thread of a worker passes over, one task for each list.
+
+    A task costs some milliseconds, however little it does. Should an engine move, when a worker is
+    lost, its task finds it where it is.
+    """
+    from distributed import futures_of, get_client, wait
+
+    try:
+        client = get_client()
+    except ValueError:  # no cluster: Dask's own threads
+        return [[i] for i in range(len(engines))]
+    futures = futures_of(engines)
+    wait(futures)
+    where, threads = client.who_has(futures), client.nthreads()
+    groups: dict[tuple[str, int], list[int]] = {}
+    seen: dict[str, int] = {}
+    for i, engine in enumerate(engines):
+        worker = next(iter(where.get(engine.key) or ("",)))
+        turn = seen[worker] = seen.get(worker, -1) + 1
+        groups.setdefault((worker, turn % threads.get(worker, 1)), []).append(i)
+    return list(groups.values())
+
+
+def _apply(engines: list[ArrayEngine], function: Any, *arguments: Any) -> list[Any]:
     with one_blas_thread():
-        return engine.accumulate(metric, s)
+        return [function(engine, *arguments) for engine in engines]
+
+
+def _statistics(engine: ArrayEngine, metric: Metric, s: float) -> Statistics:
+    return engine.accumulate(metric, s)
 
 
 def _sketch(engine: ArrayEngine, size: int) -> Sketch:
@@ -88,8 +117,7 @@ def _sketch(engine: ArrayEngine, size: int) -> Sketch:
 
 
 def _label(engine: ArrayEngine, theta: Array, weights: Array) -> Partition:
-    with one_blas_thread():
-        return engine.label(theta, weights)
+    return engine.label(theta, weights)
 
 
 def _predict(block: Array, theta: Array, weights: Array, center: Array, scale: Array) -> np.ndarray:
@@ -169,6 +197,7 @@ class DaskEngine(Engine):
             if length
         ]
         self._engines = list(persist(*engines))
+        self._groups = _together(self._engines)
         self._samples: dict[int, ArrayEngine] = {}
 
     def _each(self, function: Any, parts: list[Any], *arguments: Any) -> list[Any]:
@@ -176,6 +205,17 @@ class DaskEngine(Engine):
         call = self._delayed(function, pure=False)
         found: tuple[Any, ...] = self._compute(*[call(part, *arguments) for part in parts])
         return list(found)
+
+    def _pass(self, function: Any, *arguments: Any) -> list[Any]:
+        """Apply a function to every engine, those that lie together in one task, and return all."""
+        tasks = [[self._engines[i] for i in group] for group in self._groups]
+        found: list[Any] = [None] * len(self._engines)
+        for group, results in zip(
+            self._groups, self._each(_apply, tasks, function, *arguments), strict=True
+        ):
+            for i, result in zip(group, results, strict=True):
+                found[i] = result
+        return found
 
     def _sums(self, parts: list[Any], shift: Array) -> tuple[float, Array, Array]:
         total, first, second = 0.0, np.zeros(self.p), np.zeros(self.p)
@@ -197,14 +237,14 @@ class DaskEngine(Engine):
     def statistics(self, theta: Array, weights: Array, s: float) -> Statistics:
         """Sufficient statistics of one MM step, see `Engine.statistics`."""
         total = Statistics.zeros(len(theta), self.p)
-        for part in self._each(_statistics, self._engines, self.metric(theta, weights), s):
+        for part in self._pass(_statistics, self.metric(theta, weights), s):
             total += part
         return total
 
     def sample(self, size: int) -> ArrayEngine:
         """Return at most `size` distinct rows in the same coordinates."""
         if size not in self._samples:
-            first, *others = self._each(_sketch, self._engines, size)
+            first, *others = self._pass(_sketch, size)
             for other in others:
                 first = first.merge(other, size)
             self._samples[size] = ArrayEngine(
@@ -218,7 +258,7 @@ class DaskEngine(Engine):
 
     def label(self, theta: Array, weights: Array) -> Partition:
         """Assign every row to its nearest centroid and bring the labels back."""
-        parts = self._each(_label, self._engines, theta, weights)
+        parts = self._pass(_label, theta, weights)
         labels = np.concatenate([part.labels for part in parts])
         size, mass, within = (
             np.sum([part[i] for part in parts], axis=0) for i in range(1, len(parts[0]))

@@ -95,8 +95,8 @@ class ArrayEngine(Engine):
         if isinstance(scale, str):
             deviation = np.sqrt(self.squares / self.total)
             scale = np.where(deviation > 0, deviation, 1.0)
-        self._scaled = scale is not None
         self.scale = np.ones(self.p) if scale is None else scale
+        self._scaled = bool((self.scale != 1.0).any())
         self.squares /= self.scale**2
         self._keep = keep
         if keep and self.n * self.p * 8 <= _PREPARED_BYTES:

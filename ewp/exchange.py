@@ -21,7 +21,7 @@ _BLOCK_BYTES = 2**22
 #: Products of up to so many multiplications are done without packing by OpenBLAS, which is faster
 #: where few centroids meet many features.
 _UNPACKED, _FEW = 1_000_000, 32
-_FEWEST_ROWS, _MOST_ROWS = 32, 8192
+_FEWEST_ROWS, _MOST_ROWS = 32, 5000
 #: Up to so many features the centroids are multiplied column by column.
 _TRANSPOSED = 1024
 #: Squared distances are floored at this share of the data's scale: smaller ones are rounding errors
@@ -129,12 +129,17 @@ class Workspace:
         self.k, self.p = k, p
         self._rows = np.empty((2, rows * p))
         self._pairs = np.empty((3, k * rows))
+        self._vectors = np.empty((5, rows))
         self.sums = np.empty((k, p))
         self.ones = np.ones(max(rows, k))
 
     def rows(self, i: int, count: int) -> Array:
         """Return the i-th of two buffers for `count` rows, contiguous."""
         return self._rows[i, : count * self.p].reshape(count, self.p)
+
+    def vector(self, i: int, count: int) -> Array:
+        """Return the i-th of five buffers for a number a row."""
+        return self._vectors[i, :count]
 
     def pairs(self, i: int, count: int) -> Array:
         """Return the i-th of three buffers of shape (k, `count`), contiguous."""

@@ -33,6 +33,9 @@ __all__ = [
     "hard_sums",
 ]
 
+#: Rows of a product with memberships: OpenBLAS takes memory for longer ones, which is dear where
+#: the allocator gives it back at once, as on the workers of a cluster.
+_PIECE = 2000
 #: Powers of 2 below this are not worth their time: subnormal numbers slow exp and GEMM by factors.
 _LOWEST_EXPONENT = -900.0
 #: From this many clusters on hard memberships are a sparse matrix: a dense one has too many zeros.
@@ -46,8 +49,8 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def block_lengths(block: Array, metric: Metric, work: Workspace) -> Array:
-    """Squared weighted lengths of the rows of a block."""
-    return _squares(block, work) @ metric.weights
+    """Squared weighted lengths of the rows of a block, in a buffer."""
+    return _lengths(_squares(block, work), metric, work)
 
 
 def block_distances(
@@ -76,6 +79,10 @@ def block_distances(
     return _distances(block, length, metric, work)[:2]
 
 
+def _lengths(squares: Array, metric: Metric, work: Workspace) -> Array:
+    return np.matmul(squares, metric.weights, out=work.vector(0, len(squares)))
+
+
 def _squares(block: Array, work: Workspace) -> Array:
     return np.multiply(block, block, out=work.rows(1, len(block)))
 
@@ -88,7 +95,7 @@ def _distances(
     # the lengths are there before the product, which is added to them
     np.add.outer(metric.length, length, out=distance)
     _add_product(block, metric.product, distance)
-    nearest = distance.min(axis=0)
+    nearest = distance.min(axis=0, out=work.vector(1, len(block)))
     least, longest = float(nearest.min()), float(length.max())
     if least < max(longest * _SMALL, metric.floor):
         _recompute_small(block, distance, nearest, length, metric)
@@ -184,22 +191,24 @@ def block_statistics(
     into : Statistics
         Accumulator.
     """
+    count, k = len(block), len(metric.theta)
     squares = _squares(block, work)
-    distance, nearest, least = _distances(block, squares @ metric.weights, metric, work)
-    ones = work.ones[: len(block)]
+    distance, nearest, least = _distances(block, _lengths(squares, metric, work), metric, work)
+    each, ones = work.ones[:k], work.ones[:count]
     mass = ones if sample_weight is None else sample_weight
     into.nearest += float(mass @ nearest)
-    phi = work.pairs(1, len(block))
+    phi = work.pairs(1, count)
+    row_mass = work.vector(2, count)
     if math.isinf(s):
         into.power += float(mass @ nearest)
         into.scatter += mass @ squares
-        if len(phi) >= _MANY:
+        if k >= _MANY:
             labels = distance.argmin(axis=0)
-            into.mass += np.bincount(labels, mass, len(phi))
-            into.sums += hard_sums(labels, len(phi), mass, block)
+            into.mass += np.bincount(labels, mass, k)
+            into.sums += hard_sums(labels, k, mass, block)
             return
         np.equal(distance, nearest, out=phi)
-        ties = np.flatnonzero(phi.sum(axis=0) > 1.0)
+        ties = np.flatnonzero(np.matmul(each, phi, out=row_mass) > 1.0)
         if len(ties):
             first = phi[:, ties].argmax(axis=0)
             phi[:, ties] = 0.0
@@ -207,18 +216,26 @@ def block_statistics(
         if sample_weight is not None:
             phi *= sample_weight
     else:
-        ratio = np.divide(nearest, distance, out=work.pairs(2, len(block)))
+        ratio = np.divide(nearest, distance, out=work.pairs(2, count))
         _raise(ratio, 1.0 - s, least, phi)
-        row_mass = work.ones[: len(phi)] @ phi
-        q = np.einsum("ji,ji->i", distance, phi)
-        mean = nearest * np.exp(np.log(q / (nearest * len(phi))) / s)
+        np.matmul(each, phi, out=row_mass)
+        inverse = np.divide(1.0, row_mass, out=work.vector(3, count))
+        into.softness += float(mass @ np.subtract(1.0, inverse, out=inverse))
+        q = np.einsum("ji,ji->i", distance, phi, out=work.vector(3, count))
+        mean = np.multiply(nearest, k, out=work.vector(4, count))
+        np.divide(q, mean, out=mean)
+        np.log(mean, out=mean)
+        mean /= s
+        np.exp(mean, out=mean)
+        mean *= nearest
         into.power += float(mass @ mean)
-        into.softness += float(mass @ (1.0 - 1.0 / row_mass))
-        factor = mean / q
+        factor = np.divide(mean, q, out=q)
         if sample_weight is not None:
             factor *= sample_weight
         row_mass *= factor
         into.scatter += row_mass @ squares
         phi *= factor
     into.mass += phi @ ones
-    into.sums += np.matmul(phi, block, out=work.sums)
+    for start in range(0, count, _PIECE):
+        rows = slice(start, start + _PIECE)
+        into.sums += np.matmul(phi[:, rows], block[rows], out=work.sums)

@@ -88,4 +88,4 @@ def measure(
 
 def lengths(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
     """Squared length of every row."""
-    return np.concatenate([block_lengths(block.values, metric, work) for block in blocks])
+    return np.concatenate([block_lengths(block.values, metric, work).copy() for block in blocks])
