@@ -25,7 +25,7 @@ _DENSE = 256
 #: Blocks of rows stay in a core's cache between the two products with them.
 _BLOCK_BYTES = 2**19
 #: Vectors that the search for the largest eigenvalue keeps; mostly it needs no more products.
-_VECTORS = 10
+_VECTORS = 12
 #: Blocks of unit rows are kept between products up to this size.
 _KEPT_BYTES = 40 * 2**20
 

@@ -87,6 +87,7 @@ class Follower:
         k = len(theta)
         sums = self._follow(labels, k)
         mass = np.bincount(labels, self._mass, k).astype(float)
+        sums[mass == 0.0] = 0.0  # not what rounding has left there
         # the objective's share of the features left out, from the sums
         outside = engine.squares - 2.0 * np.einsum("jl,jl->l", theta, sums) + mass @ theta**2
         outside[used] = 0.0
