@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -232,3 +234,17 @@ def test_distance_from_the_hull():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert _outside(corners, np.array([0.2, 0.2])) == pytest.approx(0.0, abs=1e-12)
     assert _outside(corners, np.array([2.0, 0.0])) == pytest.approx(1.0)
+
+
+def test_every_module_can_be_imported_by_the_program(tmp_path):
+    folder = Path(plan.__file__).parent
+    names = [
+        ".".join(("validation", *path.relative_to(folder).with_suffix("").parts))
+        for path in sorted(folder.rglob("*.py"))
+        if "benchmarks" not in path.parts and path.stem != "__init__"
+    ]
+    assert "validation.tasks.pictures" in names
+    program = "\n".join(f"import {name}" for name in names)
+    # not from the folder of the scripts, and with nothing of pytest's on the path
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder.parent, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()

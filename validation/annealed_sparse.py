@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from feature_selection import to_markdown
 from sklearn.metrics import normalized_mutual_info_score
 
 from ewp.datasets import load_dataset, make_feature_selection
 from ewp.peers import SparseKMeans
+from validation.feature_selection import to_markdown
 
 MODELS = {
     "Hartigan-Wong, six updates (sparcl)": {"threshold": "exact"},

@@ -15,12 +15,12 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from feature_selection import to_markdown
-from replication import replicate
 
 import ewp
 from ewp.consistency import ConsistencyResults
 from ewp.datasets import Simulation, make_simulation2
+from validation.feature_selection import to_markdown
+from validation.replication import replicate
 
 SIZES = [250, 500, 1000, 2000, 4000, 8000, 16000]
 PENALTY = 0.05

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from feature_selection import to_markdown
-from replication import replicate
 
 import ewp
 from ewp.datasets import make_simulation2
+from validation.feature_selection import to_markdown
+from validation.replication import replicate
 
 METHODS = ("bca", "percentile")
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pandas as pd
 from joblib import Parallel, delayed
-from table_text import markdown_table
 from tqdm import tqdm
 
 import ewp
 from ewp.comparison_plots import plot_weight_boxes
 from ewp.datasets import make_feature_selection
+from validation.table_text import markdown_table
 
 TITLES = {
     "kmeans": "k-means",

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from designs import DESIGNS, PAPER, real
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from table_text import markdown_table
 
 import ewp
+from validation.designs import DESIGNS, PAPER, real
+from validation.table_text import markdown_table
 
 CRITERIA = ("predictive", "stability", "gap")
 SEED = 0

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from feature_selection import to_markdown
-from replication import replicate
 
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.feature_tests import permuted_dispersions
+from validation.feature_selection import to_markdown
+from validation.replication import replicate
 
 
 def with_clusters(rng: np.random.Generator) -> np.ndarray:

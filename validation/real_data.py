@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pandas as pd
-from feature_selection import to_markdown
 
 import ewp
 from ewp.comparison_results import Comparison
 from ewp.datasets import load_dataset
+from validation.feature_selection import to_markdown
 
 NAMES = ("iris", "wine", "wdbc")
 METHODS = ("kmeans", "wkmeans", "power", "sparse", "sparse-annealed", "ewp")

@@ -12,10 +12,10 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-from designs import wide
-from feature_selection import to_markdown
 
 import ewp
+from validation.designs import wide
+from validation.feature_selection import to_markdown
 
 TITLES = {
     "kmeans": "k-means",
