@@ -54,7 +54,7 @@ docs: $(VENV)/.installed-dev ## Build the documentation, build/docs/index.html
 
 .PHONY: validate
 validate: $(VENV)/.installed-dev $(VENV)/.installed-r ## Make the paper's evidence again (FULL=1: hours, can be resumed)
-	$(RUN) -m validation.run $(if $(FULL),--full) $(if $(DATA),--data '$(DATA)') \
+	$(RUN) -m validation.run $(if $(FULL),--full) $(if $(RESUME),--resume) $(if $(DATA),--data '$(DATA)') \
 		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(JOBS),--jobs $(JOBS))
 
 .PHONY: format

@@ -98,6 +98,20 @@ def test_files_hold_the_cell_and_its_value(toy, tmp_path):
     assert kept["value"] == {"square": 4}
 
 
+def test_cells_go_to_another_machine_in_one_file(toy, tmp_path):
+    cells = [Cell("toy.square", {"x": x}) for x in (2, 3, 4)]
+    store, other = Store(tmp_path / "one"), Store(tmp_path / "two")
+    store.fill(cells[:2])
+    assert store.pack(cells, tmp_path / "cells.gz") == 2
+    first = (tmp_path / "cells.gz").read_bytes()
+    store.pack(cells, tmp_path / "cells.gz")
+    assert (tmp_path / "cells.gz").read_bytes() == first
+    assert other.unpack(tmp_path / "cells.gz") == 2
+    other.fill(cells)
+    assert toy == [2, 3, 4]  # what had come along was not computed again
+    assert [value["square"] for _, value in other.finished(cells)] == [4, 9, 16]
+
+
 def test_comments_and_docstrings_are_no_code():
     one = 'def f(x):\n    """One."""\n    return x  # the same\n'
     other = 'def f(x):\n    """Another\n    text."""\n\n    return x\n'

@@ -2,7 +2,8 @@
 
 Without ``--full`` a quick version (minutes) is written to a folder of its own. A full run may be
 stopped and started again at any time; ``--minutes`` limits it, and ``--report`` writes the report
-from what is finished.
+from what is finished. The finished cells are kept beside the report in one file, from which
+``--resume`` goes on, on another machine too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=_HERE / ".cache" / "cells")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--minutes", type=float, help="begin no cell after this time")
+    parser.add_argument("--resume", action="store_true", help="go on from the cells of the report")
     parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
     args = parser.parse_args()
     if args.data is not None:
@@ -43,6 +45,10 @@ def main() -> None:
     from validation import plan
 
     store = Store(args.cache)
+    out = args.out or _HERE / ("report" if args.full else "report-quick")
+    packed = out / "cells.jsonl.gz"
+    if args.resume and packed.exists():
+        print(f"{store.unpack(packed)} cells from {packed}", file=sys.stderr)
     failures: list[str] = []
     if not args.report:
         cells = plan.everything(args.full)
@@ -50,10 +56,10 @@ def main() -> None:
             failures = store.fill(cells, n_jobs=args.jobs, minutes=args.minutes, progress=True)
         except KeyboardInterrupt:
             print("interrupted; finished cells are kept, the same command goes on", file=sys.stderr)
-    out = args.out or _HERE / ("report" if args.full else "report-quick")
     from validation.compose import write
 
     write(store, out, full=args.full)
+    store.pack(plan.everything(args.full), packed)
     print(f"report: {out / 'index.html'}")
     for failure in failures:
         print(failure, file=sys.stderr)
