@@ -27,7 +27,8 @@ TITLES = {
     "iteration": "One iteration beside one Lloyd iteration of scikit-learn and beside the limit",
     "whole_fits": "Whole fits beside k-means with ten starts, sparse k-means and sparcl",
     "one_machine": "Cores, memory, growth",
-    "elsewhere": "Data in a file and on a Dask cluster",
+    "file": "Data in a file",
+    "dask": "Data on a Dask cluster",
 }
 
 
@@ -71,7 +72,8 @@ def main() -> None:
         "iteration": lambda: iteration.table(options.turns, options.largest),
         "whole_fits": lambda: whole_fits.table(options.turns, options.slow),
         "one_machine": lambda: scaling.one_machine(options.turns),
-        "elsewhere": lambda: scaling.elsewhere(options.turns, options.gigabytes, options.rows),
+        "file": lambda: scaling.file(options.gigabytes),
+        "dask": lambda: scaling.cluster(options.rows, options.turns),
     }
     for name, measure in measures.items():
         if options.only in (None, name):

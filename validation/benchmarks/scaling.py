@@ -173,9 +173,14 @@ def one_machine(turns: int) -> pd.DataFrame:
     return _table(cores(turns) | memory() | growth(turns))
 
 
-def elsewhere(turns: int, gigabytes: float, rows: int) -> pd.DataFrame:
-    """Data in a file and on a Dask cluster, one figure a row."""
-    return _table(out_of_core(gigabytes) | dask(rows, max(turns // 2, 1)))
+def file(gigabytes: float) -> pd.DataFrame:
+    """Data in a file, one figure a row."""
+    return _table(out_of_core(gigabytes))
+
+
+def cluster(rows: int, turns: int) -> pd.DataFrame:
+    """Data on a Dask cluster, one figure a row."""
+    return _table(dask(rows, max(turns // 2, 1)))
 
 
 def _table(found: dict[str, float]) -> pd.DataFrame:
@@ -189,10 +194,12 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the file")
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows on the cluster")
     options = parser.parse_args()
-    for found in (
-        one_machine(options.turns),
-        elsewhere(options.turns, options.gigabytes, options.rows),
+    for measure in (
+        lambda: one_machine(options.turns),
+        lambda: file(options.gigabytes),
+        lambda: cluster(options.rows, options.turns),
     ):
+        found = measure()
         print(found.to_string(index=False, float_format="%.3g"), flush=True)
 
 
