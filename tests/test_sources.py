@@ -11,6 +11,7 @@ import pytest
 
 import ewp
 from ewp.backend import Engine
+from ewp.dask_engine import DaskEngine
 from ewp.datasets import make_simulation2
 from ewp.engine import ArrayEngine
 from ewp.inputs import remember_features
@@ -127,6 +128,14 @@ def test_rows_of_a_file_are_read_like_those_of_an_array(tmp_path, data):
     np.testing.assert_array_equal(np.asarray(rows), X)
 
 
+def test_a_file_that_is_cut_off_is_told(tmp_path, data):
+    path = tmp_path / "rows.npy"
+    np.save(path, data[0])
+    os.truncate(path, path.stat().st_size - 80)
+    with pytest.raises(OSError, match=r"rows\.npy' ends before row 1500"):
+        ewp.fit(path, K, LAM, random_state=1)
+
+
 def test_the_penalty_is_chosen_on_a_sample_of_a_file(tmp_path, data):
     np.save(tmp_path / "x.npy", data[0])
     found = ewp.fit(tmp_path / "x.npy", K, scale="standard", dispersion="within", random_state=0)
@@ -190,6 +199,25 @@ def test_dask_arrays_give_the_answer_of_the_array(client, data, reference):
     for chunks in ((400, 20), (1500, 7), (311, 20)):
         found = ewp.fit(da.from_array(X, chunks=chunks), K, LAM, random_state=1)
         same(found, reference, atol=1e-12)
+
+
+def test_blocks_that_lie_together_are_one_task(client, data):
+    import dask.array as da
+
+    engine = DaskEngine(da.from_array(data[0], chunks=(100, -1)))
+    assert sorted(i for group in engine._groups for i in group) == list(range(15))
+    assert len(engine._groups) <= sum(client.nthreads().values())
+    theta, weights = engine.inside(data[0][:K]), np.full(20, 0.05)
+    found = engine.statistics(theta, weights, -3.0)
+    parts = [
+        ArrayEngine(data[0][i : i + 100], center=engine.center, keep=False)
+        for i in range(0, 1500, 100)
+    ]
+    plain = parts[0].accumulate(engine.metric(theta, weights), -3.0)
+    for part in parts[1:]:
+        plain += part.accumulate(engine.metric(theta, weights), -3.0)
+    np.testing.assert_array_equal(found.sums, plain.sums)  # added in the order of the blocks
+    assert found.power == plain.power
 
 
 def test_dask_weights_and_standardised_features(client, data):
