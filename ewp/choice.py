@@ -20,11 +20,14 @@ from ewp.candidates import Candidate, Family, candidates, evaluate
 from ewp.checks import check_choice, check_integer, check_number
 from ewp.criteria import CRITERIA, Criterion, Predictive, Stability
 from ewp.deciding import RULES, Decision, Rule, decide
-from ewp.fitting import Recipe
+from ewp.fitting import Known, Recipe
 from ewp.folds import distinct_groups
-from ewp.kernel import Array
+from ewp.kernel import Array, hard_sums
 
 __all__ = ["Choice", "SelectionOptions", "choose", "families"]
+
+#: Partitions of the replicates that the fit to all rows tries, and rows looked at together.
+_MOST_KNOWN, _ROWS = 5, 4096
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class Choice:
         Sum of the sample weights.
     complete : bool
         False if the user interrupted the scoring.
+    found : list of Known
+        Partitions of all rows that the replicates of the chosen candidate found.
     """
 
     entries: list[Candidate]
@@ -113,6 +118,7 @@ class Choice:
     rule: Rule
     total: float
     complete: bool = True
+    found: list[Known] = dataclasses.field(default_factory=list)
 
     @property
     def chosen(self) -> Candidate:
@@ -134,6 +140,10 @@ class Choice:
             standardise=self.chosen.family.standardise,
             between=self.chosen.family.between,
         )
+
+    def known(self, factor: float = 1.0) -> list[Known]:
+        """Return the partitions found on the way, for data that weigh `factor` times as much."""
+        return [one._replace(dispersion=factor * one.dispersion) for one in self.found]
 
     def record(self) -> dict[str, Any]:
         """Return the decision as plain data, for the results and their file."""
@@ -230,7 +240,28 @@ def choose(
             UserWarning,
             stacklevel=4,
         )
-    return Choice(entries, decide(entries, rule), criterion, rule, total, complete)
+    decision = decide(entries, rule)
+    found = _partitions(X, weight, decision.chosen, recipe.n_clusters)
+    return Choice(entries, decision, criterion, rule, total, complete, found)
+
+
+def _partitions(X: Array, weight: Array | None, chosen: Candidate, k: int) -> list[Known]:
+    """Describe the partitions that the replicates of a candidate gave to all rows."""
+    mass = np.ones(len(X)) if weight is None else weight
+    found = []
+    for labels in chosen.partitions[:_MOST_KNOWN]:
+        size = np.bincount(labels, mass, k)
+        if len(size) > k or not size.all():
+            continue
+        centroids = hard_sums(labels, k, mass, X) / size[:, None]
+        dispersion = np.zeros(X.shape[1])
+        for start in range(0, len(X), _ROWS):
+            rows = slice(start, start + _ROWS)
+            difference = X[rows] - centroids[labels[rows]]
+            difference *= difference
+            dispersion += mass[rows] @ difference
+        found.append(Known(centroids, dispersion))
+    return found
 
 
 def _enough_rows(criterion: Criterion, group: np.ndarray, distinct: int, k: int) -> bool:

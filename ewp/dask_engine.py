@@ -82,13 +82,24 @@ def _together(engines: list[Any]) -> list[list[int]]:
     A task costs some milliseconds, however little it does. Should an engine move, when a worker is
     lost, its task finds it where it is.
     """
-    from distributed import futures_of, get_client, wait
-
+    alone = [[i] for i in range(len(engines))]
+    try:
+        from distributed import futures_of, get_client, get_worker, wait
+    except ImportError:  # Dask's own threads
+        return alone
+    try:
+        get_worker()
+    except ValueError:
+        pass
+    else:  # within a task, which would wait for a thread that it holds itself
+        return alone
     try:
         client = get_client()
-    except ValueError:  # no cluster: Dask's own threads
-        return [[i] for i in range(len(engines))]
+    except ValueError:  # no cluster
+        return alone
     futures = futures_of(engines)
+    if len(futures) < len(engines):  # a cluster, but not for these
+        return alone
     wait(futures)
     where, threads = client.who_has(futures), client.nthreads()
     groups: dict[tuple[str, int], list[int]] = {}

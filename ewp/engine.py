@@ -39,6 +39,8 @@ _PREPARED_BYTES = 48 * 2**20
 _WHOLE = 2**17
 #: Blocks are summed within chunks, chunks in order; more chunks than any sensible thread count.
 _CHUNKS = 16
+#: Sums of squares below this cannot be divided by; such columns count as constant there.
+_SUBNORMAL = 1e-290
 #: Passes of fewer products n * p * k than this are over before another process has begun.
 _WORTHWHILE = 2e7
 
@@ -140,9 +142,11 @@ class ArrayEngine(Engine):
 
     def _tiled(self, name: str, count: int) -> Array:
         """Return the center or the scale, repeated for some rows."""
-        if name not in self._tiles or len(self._tiles[name]) < count:
-            self._tiles[name] = np.tile(getattr(self, name), (count, 1))
-        return self._tiles[name][:count]
+        tile = self._tiles.get(name)
+        if tile is None or len(tile) < count:
+            # another thread may keep one of another length at the same time
+            tile = self._tiles[name] = np.tile(getattr(self, name), (count, 1))
+        return tile[:count]
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -287,7 +291,7 @@ class ArrayEngine(Engine):
     @cached_property
     def row_lengths(self) -> Array:
         """Squared lengths of the rows in units of the columns' standard deviations."""
-        varying = self.squares > 0
+        varying = self.squares > _SUBNORMAL
         return self.lengths(varying * self.total / np.where(varying, self.squares, 1.0))
 
     def narrow(self, columns: np.ndarray) -> ArrayEngine:

@@ -8,8 +8,9 @@ scikit-learn; the estimator and the results object wrap what comes out.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,16 @@ from ewp.schedules import Annealed, Hard, Schedule
 from ewp.solver import Solution, TraceRow, iterate
 from ewp.starts import choose_start
 
-__all__ = ["Fit", "Recipe", "annealing", "default_prior", "fit_array", "fit_engine", "solve"]
+__all__ = [
+    "Fit",
+    "Known",
+    "Recipe",
+    "annealing",
+    "default_prior",
+    "fit_array",
+    "fit_engine",
+    "solve",
+]
 
 
 #: Softness at which memberships are hard to the last digit.
@@ -53,6 +63,16 @@ class Recipe:
     polish: Effort = FULL
     max_iter: int = 500
     tol: float = 1e-8
+
+
+class Known(NamedTuple):
+    """A partition that was found before: means of its clusters, and dispersions about them.
+
+    Both are in data units, the dispersions summed over all rows.
+    """
+
+    centroids: Array
+    dispersion: Array
 
 
 @dataclass
@@ -122,6 +142,7 @@ def solve(
     max_iter: int,
     tol: float,
     rng: np.random.Generator,
+    known: Sequence[tuple[Array, Array]] = (),
     on_step: Callable[[TraceRow], None] | None = None,
 ) -> Solution:
     """Run from `n_init` starts, keep the lowest objective, polish it, order its clusters.
@@ -139,6 +160,8 @@ def solve(
     max_iter, tol
         As in `ewp.solver.iterate`.
     rng : Generator
+    known : sequence of (centroids, weights)
+        What the polish tries first, in the engine's coordinates.
     on_step : callable, optional
         Called with every row of the trace as it is made.
     """
@@ -155,7 +178,9 @@ def solve(
             best = found
     assert best is not None
     if effort.rounds and best.converged:
-        best = polish(engine, best, rule, finisher, effort=effort, max_iter=max_iter, tol=tol)
+        best = polish(
+            engine, best, rule, finisher, effort=effort, known=known, max_iter=max_iter, tol=tol
+        )
     return _canonical(engine, best, rule.metric(best.weights))
 
 
@@ -189,6 +214,7 @@ def fit_array(
     rng: np.random.Generator,
     *,
     n_jobs: int | None = None,
+    known: Sequence[Known] = (),
     on_step: Callable[[TraceRow], None] | None = None,
 ) -> Fit:
     """Fit EWP to a validated array.
@@ -201,6 +227,7 @@ def fit_array(
     recipe : Recipe
     rng : Generator
     n_jobs : int or None
+    known : sequence of Known
     on_step : callable, optional
 
     Returns
@@ -212,7 +239,7 @@ def fit_array(
         engine = ArrayEngine(
             X, sample_weight, scale="standard" if recipe.standardise else None, n_jobs=n_jobs
         )
-        return fit_engine(engine, recipe, rng, on_step=on_step)
+        return fit_engine(engine, recipe, rng, known=known, on_step=on_step)
 
 
 def fit_engine(
@@ -220,6 +247,7 @@ def fit_engine(
     recipe: Recipe,
     rng: np.random.Generator,
     *,
+    known: Sequence[Known] = (),
     on_step: Callable[[TraceRow], None] | None = None,
 ) -> Fit:
     """Fit EWP to the data of an engine, which scales them as the recipe says.
@@ -229,6 +257,8 @@ def fit_engine(
     engine : Engine
     recipe : Recipe
     rng : Generator
+    known : sequence of Known
+        Partitions found before, which the polish tries first.
     on_step : callable, optional
 
     Returns
@@ -252,6 +282,10 @@ def fit_engine(
         max_iter=recipe.max_iter,
         tol=recipe.tol,
         rng=rng,
+        known=[
+            (engine.inside(one.centroids), rule.update(one.dispersion / engine.scale**2))
+            for one in known
+        ],
         on_step=on_step,
     )
     centroids = engine.outside(solution.theta)

@@ -79,7 +79,8 @@ class Follower:
         metric = narrow.metric(theta[:, used], weights[used])
         labels, nearest, gap = narrow.two_nearest(metric.theta, metric.weights)
         gap -= nearest
-        unclear = np.flatnonzero(gap <= self._slack(theta, weights, metric))
+        # what cannot be compared is unclear too
+        unclear = np.flatnonzero(~(gap > self._slack(theta, weights, metric)))
         if len(unclear) > _FEW_UNCLEAR * engine.n:
             return engine.statistics(theta, weights, -math.inf)
         if len(unclear):
@@ -104,7 +105,8 @@ class Follower:
         rest = np.where(self._used, 0.0, weights)
         length = float((theta**2 @ rest).max())
         heaviest = float((rest * engine.squares).max()) / engine.total
-        slack = 4.0 * np.sqrt(engine.row_lengths * (heaviest * length)) + length
+        # roots before products, which might vanish or overflow
+        slack = np.sqrt(engine.row_lengths) * (4.0 * np.sqrt(heaviest) * np.sqrt(length)) + length
         assert self._narrow is not None
         slack += _ROUNDING * (self._narrow.lengths(metric.weights) + metric.longest)
         return slack

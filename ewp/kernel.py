@@ -156,6 +156,8 @@ def _raise(ratio: Array, exponent: float, least: float, out: Array) -> None:
     for _ in range(roots):
         np.sqrt(ratio, out=ratio)
     power = ratio
+    if times == 1:
+        np.copyto(out, ratio)
     for bit in bin(times)[3:]:
         power = np.multiply(power, power, out=out)
         if bit == "1":

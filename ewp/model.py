@@ -219,7 +219,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         remember_features(self, source.data, reset=True)
         recipe, open_families = check_options(self, source.p, source.columns)
         selecting, fitting = generator(self.random_state).spawn(2)
-        choice = None
+        choice, known = None, []
         if open_families:
             if source.p > source.n:
                 recipe = dataclasses.replace(recipe, n_init=max(recipe.n_init, _WIDE_STARTS))
@@ -234,13 +234,16 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                 n_jobs=self.n_jobs,
                 progress=self.progress,
             )
-            recipe = choice.settle(recipe, factor)
+            # a single start may fail where those of the folds did not
+            recipe, known = choice.settle(recipe, factor), choice.known(factor)
         with (
             tqdm(desc="EWP", unit=" steps", disable=not self.progress) as bar,
             one_blas_thread(),
         ):
             engine = source.engine(standardise=recipe.standardise, k=recipe.n_clusters)
-            found = fit_engine(engine, recipe, fitting, on_step=lambda row: bar.update())
+            found = fit_engine(
+                engine, recipe, fitting, known=known, on_step=lambda row: bar.update()
+            )
         if not found.solution.converged:
             warnings.warn(
                 f"no fixed point after max_iter={recipe.max_iter} steps; increase max_iter",

@@ -9,7 +9,7 @@ limit problem, weights included, and is kept if it lowers f_-inf.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +98,7 @@ def polish(
     rng: np.random.Generator,
     *,
     effort: Effort,
+    known: Sequence[tuple[Array, Array]] = (),
     max_iter: int,
     tol: float,
 ) -> Solution:
@@ -111,6 +112,8 @@ def polish(
     rule : WeightRule
     rng : Generator
     effort : Effort
+    known : sequence of (centroids, weights)
+        Candidates that were found before; they go first.
     max_iter, tol
         For the iterations of the limit problem, as in `ewp.solver.iterate`.
 
@@ -128,6 +131,8 @@ def polish(
             where, theta, weights, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish"
         )
 
+    for theta, weights in known:
+        solution = _lower(solution, descend(engine, theta, weights))
     small = engine.small(k)
     if small is engine:
         return _rounds(small, solution, rule, rng, effort, descend)

@@ -24,6 +24,16 @@ def equal(found, plain):
     assert found.nearest == pytest.approx(plain.nearest, rel=1e-10)
 
 
+def exact_nearest(rows, theta, weights):
+    """Nearest centroids in extended precision, and the rows that rounding errors decide."""
+    wide = np.longdouble
+    difference = rows.astype(wide)[:, None, :] - theta.astype(wide)
+    distance = (difference**2) @ weights.astype(wide)
+    two = np.sort(distance, axis=1)[:, :2]
+    scale = (rows**2 @ weights) + (theta**2 @ weights).max()
+    return distance.argmin(axis=1), np.diff(two, axis=1).sum(axis=1) <= 1e-13 * scale
+
+
 @pytest.fixture
 def narrow_steps(monkeypatch):
     """Count the steps that leave features out."""
@@ -62,12 +72,20 @@ def test_a_step_is_that_of_a_pass_over_everything(seed, n, k, used, small, whole
     weights[:used] = rng.uniform(0.2, 1.0, used)
     weights /= spread**2
     weights /= weights.sum()
-    follower = Follower(engine)
+    follower, seen = Follower(engine), []
+    follow = follower._follow
+    follower._follow = lambda labels, k: seen.append(labels.copy()) or follow(labels, k)
     theta = engine.rows(rng.integers(0, n, k))
     for _ in range(4):  # from the second step on there are labels to go on from
-        equal(
-            follower.statistics(theta, weights, -np.inf), engine.statistics(theta, weights, -np.inf)
-        )
+        found = follower.statistics(theta, weights, -np.inf)
+        nearest, tied = exact_nearest(engine.rows(np.arange(n)), theta, weights)
+        if a is not None:
+            tied |= a == 0  # rows without a say
+        for labels in seen:  # of a step that left features out
+            assert_array_equal(labels[~tied], nearest[~tied])
+        seen.clear()
+        if not tied.any():
+            equal(found, engine.statistics(theta, weights, -np.inf))
         theta = theta + rng.normal(0, 0.3, theta.shape) * spread
         weights = weights * rng.uniform(0.9, 1.1, 24)
 
@@ -126,3 +144,30 @@ def test_whole_fits_find_the_same_partition(narrow_steps, monkeypatch):
     assert_allclose(found.centroids, plain.centroids, rtol=0, atol=1e-12)
     assert_allclose(found.weights, plain.weights, rtol=1e-9, atol=1e-15)
     assert found.objective == pytest.approx(plain.objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-80, 1.0, 1e90])
+def test_the_bound_holds_at_every_scale(narrow_steps, scale):
+    rng = np.random.default_rng(0)
+    engine = ArrayEngine(rng.standard_normal((200, 30)) * scale)
+    theta = rng.standard_normal((2, 30)) * scale
+    theta[1, 0] = theta[0, 0]  # what counts does not tell the two apart
+    weights = np.full(30, 1e-8)
+    weights[0] = 1.0
+    found = Follower(engine).statistics(theta, weights, -np.inf)
+    assert narrow_steps == [1]
+    assert_array_equal(found.mass, engine.statistics(theta, weights, -np.inf).mass)
+
+
+def test_a_column_that_all_but_vanishes_decides_nothing():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 30))
+    X[:, 5] *= 1e-162
+    engine = ArrayEngine(X)
+    theta = rng.standard_normal((3, 30))
+    theta[:, 5] = 0.0
+    theta[1, 0] = theta[0, 0]
+    weights = np.full(30, 1e-9)
+    weights[0] = 1.0
+    found = Follower(engine).statistics(theta, weights, -np.inf)
+    assert_array_equal(found.mass, engine.statistics(theta, weights, -np.inf).mass)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.datasets import load_iris
+from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
-from ewp.datasets import make_simulation2
+from ewp.datasets import make_simulation1, make_simulation2
 from ewp.engine import ArrayEngine
 from ewp.exponent import engine_critical_exponent
+from ewp.fitting import Known, Recipe, fit_array
 from ewp.rules import FixedWeights, RelativeEntropy
 from ewp.schedules import Annealed, Fixed, Hard
 from ewp.solver import centroid_step, iterate
@@ -235,3 +237,18 @@ def test_polish_never_raises_the_objective():
         assert phases.iloc[: len(rough.objective_trace)].tolist() == list(
             rough.objective_trace["phase"]
         )
+
+
+def test_a_known_partition_saves_a_start_that_fails():
+    X, labels, _ = make_simulation1(5, random_state=1)
+    recipe = Recipe(100, 20.0, standardise=True)
+    alone = fit_array(X, None, recipe, np.random.default_rng(0))
+    centroids = np.array([X[labels == j].mean(axis=0) for j in range(100)])
+    known = Known(centroids, ((X - centroids[labels]) ** 2).sum(axis=0))
+    found = fit_array(X, None, recipe, np.random.default_rng(0), known=[known])
+    assert normalized_mutual_info_score(labels, found.labels) > 0.99
+    # a start that fails here: the test would say nothing otherwise
+    assert normalized_mutual_info_score(labels, alone.labels) < 0.9
+    assert found.solution.objective < alone.solution.objective - 1.0
+    trace = [row.f_inf for row in found.solution.trace if np.isinf(row.s)]
+    assert (np.diff(trace) <= 1e-9 * np.abs(trace[:-1])).all()

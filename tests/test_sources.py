@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import tracemalloc
 
@@ -218,6 +219,33 @@ def test_blocks_that_lie_together_are_one_task(client, data):
         plain += part.accumulate(engine.metric(theta, weights), -3.0)
     np.testing.assert_array_equal(found.sums, plain.sums)  # added in the order of the blocks
     assert found.power == plain.power
+
+
+def test_a_fit_within_a_task_does_not_wait_for_itself(data):
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    def job(X):
+        return ewp.fit(da.from_array(X, chunks=(500, -1)), K, LAM, random_state=1).objective
+
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as only,
+    ):
+        found = only.submit(job, data[0]).result(timeout=120)
+    assert np.isfinite(found)
+
+
+def test_dask_without_distributed(data, reference, monkeypatch):
+    import dask
+    import dask.array as da
+
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with dask.config.set(scheduler="threads"):
+        found = ewp.fit(da.from_array(data[0], chunks=(500, -1)), K, LAM, random_state=1)
+    same(found, reference, atol=1e-9)
 
 
 def test_dask_weights_and_standardised_features(client, data):
