@@ -93,8 +93,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         is matched with the columns of a DataFrame by name. None is uniform on the columns that
         vary; constant columns get no weight.
     polish : bool, default=True
-        Search for a better partition in the learned metric after the annealing. False, with
-        ``s0=-1``, is the published algorithm, iterated to its limit.
+        Search for a better partition in the learned metric after the annealing. With
+        ``lam="auto"`` the partitions that the folds found at the chosen penalty are tried first.
+        False, with ``s0=-1``, is the published algorithm, iterated to its limit.
     max_iter : int, default=500
         Largest number of steps of a start, and of the limit iterations of a polish.
     tol : float, default=1e-8
