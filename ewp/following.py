@@ -5,7 +5,8 @@ cluster. With a small penalty most features hardly count: distances in the few t
 nearest centroid of nearly every row, and a bound on the rest tells which rows have to be measured
 in all features. From one step to the next few rows change their cluster, and only those change the
 sums. So a step costs what has changed, and finds the labels that a pass over everything finds, but
-for rows between centroids that only rounding errors tell apart. The working set of features is chosen anew in every step, and nothing is ever out of date.
+for rows between centroids that only rounding errors tell apart. The working set of features is
+chosen anew in every step, and nothing is ever out of date.
 """
 
 from __future__ import annotations
