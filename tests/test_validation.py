@@ -14,11 +14,13 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
+import ewp
 from validation import plan
 from validation.cells import Cell, Store, code_digest
 from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
 from validation.sections.common import mark_of, mean_sd
-from validation.sections.simulations import best_published, summarise
+from validation.sections.simulations import best_published, summarise, weakness
+from validation.tasks import many_clusters
 from validation.tasks.authors import authors_variant
 from validation.tasks.contest import draw_starts
 from validation.tasks.theory import _outside
@@ -194,6 +196,32 @@ def test_marks_need_six_trials_and_a_difference():
     assert mark_of(low, high) == " +"
     assert mark_of(high, high) == " ≃"
     assert mark_of(low[:5], high[:5]) == ""
+
+
+def test_trials_that_fail_from_single_rows_are_counted():
+    found = pd.concat([scores("ewp", [1.0] * 4), scores("ewp, same rows", [1.0, 0.6, 0.995, 0.7])])
+    found["size"] = 5
+    assert "in 2 of 4 at d = 5 (down to 0.60)." in weakness(found, "d")
+    assert "in every trial" in weakness(found[found["trial"] == 0], "d")
+
+
+def test_a_penalty_chosen_on_a_sample_is_in_the_units_of_all_rows(monkeypatch):
+    seen = []
+    choose = ewp.select_lambda
+
+    def spy(X, k, **options):
+        seen.append((len(X), choose(X, k, n_lams=4, **options)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(ewp, "select_lambda", spy)
+    (row,) = many_clusters.selected(4, 7)
+    ((n, chosen),) = seen
+    assert n == 80
+    assert row["lam"] / 400 == pytest.approx(chosen.lam / n, rel=1e-12)
+    assert (row["method"], row["trial"]) == ("ewp-published", 7)
+    (row,) = many_clusters.bounded(4, 7, "sparse")
+    assert row["wbound"] == pytest.approx(5**0.5)
+    assert (row["method"], row["scaling"], row["trial"]) == ("sparse", "standardised", 7)
 
 
 def test_the_best_penalty_is_one_place_of_the_path_for_all_trials():

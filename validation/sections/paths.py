@@ -74,7 +74,7 @@ def curves(store: Store) -> Picture:
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False)
     caption = (
-        "NMI along the penalty, from one feature takes all to equal weights (within form, mean of "
-        "the first starts)."
+        "NMI along the penalty, from one feature takes all to equal weights (within form, mean "
+        "over 20 random starts)."
     )
     return Picture.of("penalties", caption, figure)
