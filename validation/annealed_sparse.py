@@ -16,7 +16,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from ewp.datasets import load_dataset, make_feature_selection
 from ewp.peers import SparseKMeans
-from validation.feature_selection import to_markdown
+from validation.table_text import to_markdown
 
 MODELS = {
     "Hartigan-Wong, six updates (sparcl)": {"threshold": "exact"},

@@ -19,8 +19,8 @@ import pandas as pd
 import ewp
 from ewp.consistency import ConsistencyResults
 from ewp.datasets import Simulation, make_simulation2
-from validation.feature_selection import to_markdown
 from validation.replication import replicate
+from validation.table_text import to_markdown
 
 SIZES = [250, 500, 1000, 2000, 4000, 8000, 16000]
 PENALTY = 0.05

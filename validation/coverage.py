@@ -19,8 +19,8 @@ import pandas as pd
 
 import ewp
 from ewp.datasets import make_simulation2
-from validation.feature_selection import to_markdown
 from validation.replication import replicate
+from validation.table_text import to_markdown
 
 METHODS = ("bca", "percentile")
 

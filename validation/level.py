@@ -20,8 +20,8 @@ import pandas as pd
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.feature_tests import permuted_dispersions
-from validation.feature_selection import to_markdown
 from validation.replication import replicate
+from validation.table_text import to_markdown
 
 
 def with_clusters(rng: np.random.Generator) -> np.ndarray:

@@ -213,11 +213,12 @@ def boxes() -> list[Cell]:
     return [
         Cell(
             "pictures.boxes",
-            {"seed": seed, "scaling": scaling},
+            {"seed": seed, "scaling": scaling, "part": part},
             rank=0 if seed < 10 else 3 if seed < 30 else 6,
         )
         for seed in range(REPLICATES)
         for scaling in ("raw", "standardised")
+        for part in ("native", *(("sparcl",) if has_sparcl() else ()))
     ]
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 import ewp
 from validation.designs import wide
-from validation.feature_selection import to_markdown
+from validation.table_text import to_markdown
 
 TITLES = {
     "kmeans": "k-means",

@@ -28,9 +28,19 @@ NAMES = {
 #: Methods whose weights the paper draws, and this package's.
 _BOXED = {
     "ewp": "this package",
-    "ewp-published": "EWP as published",
+    "published": "EWP as published",
     "sparse": "sparse k-means",
     "wkmeans": "WK-means",
+}
+_SELECTING = {
+    "ewp": "this package, λ chosen",
+    "published": "EWP as published, λ given",
+    "ewp-published": "EWP as published, λ selected",
+    "sparse": "sparse k-means, gap",
+    "sparcl": "sparcl (R)",
+    "wkmeans": "WK-means",
+    "kmeans": "k-means",
+    "power": "power k-means",
 }
 
 
@@ -124,50 +134,62 @@ def figure2(store: Store) -> Section | None:
 def boxes(store: Store) -> Section | None:
     """Boxplots of the weights over replicates, raw and standardised."""
     kept = store.finished(plan.boxes())
-    if not kept:
+    if len({cell.inputs["scaling"] for cell, _ in kept if cell.inputs["part"] == "native"}) < 2:
         return None
-    items: list[Any] = []
+    pictures: list[Any] = []
     rows = []
     for scaling in ("raw", "standardised"):
         chosen = [value for cell, value in kept if cell.inputs["scaling"] == scaling]
         drawn = {
-            title: pd.DataFrame([one["weights"][name] for one in chosen]).add_prefix("x")
+            title: pd.DataFrame(
+                [one["weights"][name] for one in chosen if name in one["weights"]]
+            ).add_prefix("x")
             for name, title in _BOXED.items()
         }
         figure = plot_weight_boxes(drawn)[0].figure
         caption = (
-            f"Weights on {scaling} features, {len(chosen)} of {plan.REPLICATES} replicates; x0 to "
-            "x4 carry the clusters."
+            f"Weights on {scaling} features, {len(drawn['this package'])} of {plan.REPLICATES} "
+            "replicates; x0 to x4 carry the clusters."
         )
-        items.append(Picture.of(f"weights_{scaling}", caption, figure))
-        scores = pd.concat([pd.DataFrame(one["scores"]) for one in chosen])
-        for name, title in _BOXED.items():
-            part = scores[scores["method"] == name]
-            rows.append(
-                {
-                    "features": scaling,
-                    "method": title,
-                    "weight on relevant, mean": f"{part['relevant'].mean():.3f}",
-                    "least": f"{part['relevant'].min():.3f}",
-                    "NMI": f"{part['nmi'].mean():.3f}",
-                    "replicates": f"{len(part)} of {plan.REPLICATES}",
-                }
-            )
+        pictures.append(Picture.of(f"weights_{scaling}", caption, figure))
+        scores = pd.DataFrame([one["nmi"] for one in chosen])
+        weights = pd.DataFrame([one["relevant"] for one in chosen])
+        rows += [
+            {
+                "features": scaling,
+                "method": title,
+                "weight on relevant, mean": _mean_of(weights, name),
+                "least": f"{weights[name].min():.3f}" if name in weights else "–",
+                "NMI": _mean_of(scores, name),
+                "replicates": f"{scores[name].count()} of {plan.REPLICATES}",
+            }
+            for name, title in _SELECTING.items()
+            if name in scores
+        ]
     table = pd.DataFrame(rows)
-    raw = table[(table["features"] == "raw") & (table["method"] == "EWP as published")].iloc[0]
-    sparse = table[table["method"] == "sparse k-means"].set_index("features")
+    found = table.set_index(["method", "features"])["weight on relevant, mean"]
     return Section(
         "Boxplots of the feature weights",
         Verdict(
             "holds",
-            f"EWP puts {raw['weight on relevant, mean']} of the weight on the relevant features. "
-            "That sparse k-means fails is a matter of scale: it has "
-            f"{sparse.loc['raw', 'weight on relevant, mean']} of its weight there on raw features, "
-            f"{sparse.loc['standardised', 'weight on relevant, mean']} on standardised ones.",
+            f"EWP puts {found['EWP as published, λ given', 'raw']} of the weight on the relevant "
+            f"features ({found['EWP as published, λ selected', 'raw']} with a selected λ; on "
+            f"standardised features {found['EWP as published, λ selected', 'standardised']}, this "
+            f"package {found['this package, λ chosen', 'standardised']}). That sparse k-means "
+            f"fails is a matter of scale: it has {found['sparse k-means, gap', 'raw']} of its "
+            "weight there on raw features, "
+            f"{found['sparse k-means, gap', 'standardised']} on standardised ones.",
         ),
         [
-            "1000 rows, 10 clusters in 5 of 20 features.",
+            "1000 rows, 10 clusters in 5 of 20 features. Nothing is set with the classes but the "
+            "published algorithm's given λ, 0.05 a row raw and 0.15 standardised. The bound of "
+            "sparse k-means is the gap's on the design's first draw.",
             Table(table, "Weight on the five relevant features, and the partition", 2),
-            *items,
+            *pictures,
         ],
     )
+
+
+def _mean_of(table: pd.DataFrame, name: str) -> str:
+    """Mean of a column with three decimals, or a dash where there is none."""
+    return f"{table[name].mean():.3f}" if name in table else "–"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+import numpy as np
+
 import ewp
-from ewp.datasets import make_simulation1, make_simulation2
-from validation.feature_selection import replicate
+from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
 from validation.tasks.contest import (
     choose_default,
     draw_starts,
@@ -18,6 +20,11 @@ from validation.tasks.contest import (
 __all__ = ["boxes", "figure1", "figure2"]
 
 METHODS = ("kmeans", "wkmeans", "power-published", "sparse")
+#: The study of feature selection: clusters, scalings, and penalties a row for the published
+#: algorithm, which suit it.
+_CLUSTERS = 10
+_SCALES = {"raw": None, "standardised": "standard"}
+_PENALTIES = {"raw": 0.05, "standardised": 0.15}
 
 
 def _partitions(data: Any, k: int, seed: int, bound: float) -> dict[str, Any]:
@@ -57,10 +64,42 @@ def figure2(d: int, seed: int) -> dict[str, Any]:
     return _partitions(data, 100, seed, gap_bound(data.X, 100, None, seed, 3, 5))
 
 
-def boxes(seed: int, scaling: str) -> dict[str, Any]:
-    """Weights of one replicate of the study of feature selection."""
-    scores, weights = replicate(seed, scaling, automatic=False)
+@cache
+def _bound(scaling: str) -> float:
+    """Bound of sparse k-means by the permutation gap, chosen once, on the design's first draw."""
+    X = make_feature_selection(k=_CLUSTERS, random_state=0).X
+    return gap_bound(X, _CLUSTERS, _SCALES[scaling], 0, permutations=5, bounds=6)
+
+
+def boxes(seed: int, scaling: str, part: str) -> dict[str, Any]:
+    """Weights of one replicate of the study of feature selection.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the data and of the starting centroids.
+    scaling : {"raw", "standardised"}
+    part : {"native", "sparcl"}
+        All methods of this package, or sparcl. The published algorithm has a given penalty, named
+        "published", and one by selection.
+    """
+    X, labels, relevant = make_feature_selection(k=_CLUSTERS, random_state=seed)
+    (given,) = published_at(np.array([_PENALTIES[scaling] * len(X)]), len(X))
+    native = ("kmeans", "power", "wkmeans", "sparse", "ewp-published", "ewp", given)
+    found = ewp.compare(
+        X,
+        _CLUSTERS,
+        labels,
+        methods=native if part == "native" else ("sparcl",),
+        n_trials=1,
+        scale=_SCALES[scaling],
+        init=draw_starts(X, _CLUSTERS, 1, seed),
+        wbound=_bound(scaling),
+        random_state=seed,
+    )
+    weights = found.weights.droplevel("trial").rename(index={given.name: "published"})
     return {
-        "scores": scores[["method", "nmi", "relevant"]].to_dict("list"),
+        "nmi": found.scores.set_index("method")["nmi"].rename({given.name: "published"}).to_dict(),
+        "relevant": weights.iloc[:, relevant].sum(axis=1).to_dict(),
         "weights": {name: row.round(6).tolist() for name, row in weights.T.items()},
     }
