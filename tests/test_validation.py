@@ -20,7 +20,7 @@ from validation.cells import Cell, Store, code_digest
 from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
 from validation.sections.common import mark_of, mean_sd
 from validation.sections.simulations import best_published, summarise, weakness
-from validation.tasks import many_clusters
+from validation.tasks import faces, many_clusters
 from validation.tasks.authors import authors_variant
 from validation.tasks.contest import draw_starts
 from validation.tasks.theory import _outside
@@ -290,3 +290,10 @@ def test_every_module_can_be_imported_by_the_program(tmp_path):
     # not from the folder of the scripts, and with nothing of pytest's on the path
     done = subprocess.run([sys.executable, "-c", program], cwd=folder.parent, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_share_between_groups_is_an_analysis_of_variance():
+    Z = np.array([[0.0, 1.0], [0.0, 3.0], [2.0, 1.0], [2.0, 3.0]])
+    assert faces.share(Z, np.array([0, 0, 1, 1])) == pytest.approx(0.5)
+    assert faces.share(Z, np.arange(4)) == pytest.approx(1.0)
+    assert faces.share(Z, np.zeros(4)) == 0.0

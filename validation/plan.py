@@ -186,6 +186,15 @@ def best() -> list[Cell]:
     ]
 
 
+def faces() -> list[Cell]:
+    """What partitions of the face images follow."""
+    return [
+        Cell("faces.what_is_followed", {"name": name, "data": available()[name]}, rank=3)
+        for name in _FACES
+        if name in available()
+    ]
+
+
 def _rank_best(name: str, scaling: str, form: str) -> int:
     if name in ("iris", "wine") and scaling != "range":
         return 0
@@ -291,5 +300,6 @@ def everything(full: bool) -> list[Cell]:
         *(cell for part in studies().values() for cell in part),
         *boxes(),
         *best(),
+        *faces(),
     ]
     return sorted((one for one in cells if full or one.rank == 0), key=lambda one: one.rank)

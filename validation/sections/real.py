@@ -14,6 +14,7 @@ from validation.cells import Store
 from validation.designs import PAPER
 from validation.page import Picture, Section, Table, Verdict
 from validation.sections.common import TITLES, mark_of, mean_sd, scores_of
+from validation.sections.faces import followed
 from validation.sections.paths import curves, hindsight
 from validation.tasks.real import load
 
@@ -48,9 +49,8 @@ _REASONS = {
 }
 _MISSED = (
     "The choice rewards what predicts the features of held-out rows, among raw and standardised "
-    "features; that need not be the classes. In face images light may outweigh the person, which "
-    "is not tested here. Where the last column names the range, the best is at a scaling that is "
-    "not among the candidates."
+    "features; that need not be the classes. Where the last column names the range, the best is at "
+    "a scaling that is not among the candidates."
 )
 #: Paths of a set, out of eight to ten, after which it is judged.
 _ENOUGH = 4
@@ -209,7 +209,7 @@ def table5(store: Store) -> Section | None:
         items += [f"**{name}** (paper {PAPER[name]}). {_reason(name, best)}" for name in below]
     missed = [name for name, found in automatic.items() if not found]
     if missed:
-        items += [_shortfalls(scores, best, missed), _MISSED]
+        items += [_shortfalls(scores, best, missed), _MISSED, *followed(store)]
     if len(best):
         items.append(curves(store))
     kind = "holds" if judged and all(judged.values()) else "holds only if"
