@@ -1,8 +1,8 @@
 """Candidates for a penalty, and their scores by a criterion.
 
 A candidate is a family (a scaling with a form of the weights) and a penalty. Candidates that the
-first replicates show to be hopeless are not scored on the others. Which one is taken is decided
-in `ewp.deciding`.
+first replicates show to be hopeless (`ewp.racing`) are not scored on the others. Which one is
+taken is decided in `ewp.deciding`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,11 @@ from ewp.fitting import Recipe
 from ewp.kernel import Array
 from ewp.path import penalty_grid
 from ewp.polish import LIGHT
+from ewp.racing import hopeful
 from ewp.rand_index import rand_index
 
-__all__ = ["NOTHING", "Candidate", "Family", "candidates", "compare", "evaluate"]
+__all__ = ["Candidate", "Family", "candidates", "evaluate"]
 
-#: A candidate is hopeless if it is so many standard errors below the best, after one replicate
-#: (which may be a bad fit) and after more, judged by at least so many rows.
-_HOPELESS = (10.0, 4.0)
-_FEWEST_ROWS = 50
-#: Differences of the criterion that are rounding errors.
-NOTHING = 1e-9
 #: Sums of squares below this lose digits when they are divided.
 _TINIEST = 1e-290
 
@@ -200,7 +195,7 @@ def evaluate(
                 for entry, score in zip(alive, pool(jobs), strict=True):
                     entry.scores.append(score)
                     bar.update()
-                kept = _hopeful(alive)
+                kept = hopeful(alive)
             except KeyboardInterrupt:
                 _keep_complete(alive)
                 if not any(entry.scores for entry in entries):
@@ -229,45 +224,3 @@ def _keep_complete(alive: list[Candidate]) -> None:
     least = min(len(entry.scores) for entry in alive)
     for entry in alive:
         del entry.scores[least:]
-
-
-def compare(one: Candidate, other: Candidate) -> tuple[float, float]:
-    """Mean of ``one - other`` and its standard error.
-
-    Both are over rows where rows have values (averaged over the replicates that held them out, a
-    row of weight 2 twice), over replicates otherwise.
-    """
-    pairs = list(zip(one.scores, other.scores, strict=True))
-    rows = [a.rows - b.rows for a, b in pairs if a.rows is not None and b.rows is not None]
-    copies = None
-    if rows:
-        held_out = np.isfinite(rows)
-        counted = held_out.any(axis=0)
-        difference = np.where(held_out, rows, 0.0).sum(axis=0)[counted]
-        difference /= held_out.sum(axis=0)[counted]
-        copies = one.scores[0].copies
-        copies = None if copies is None else copies[counted]
-    else:
-        difference = np.array([a.value - b.value for a, b in pairs])
-    count = len(difference) if copies is None else float(copies.sum())
-    mean = np.average(difference, weights=copies)
-    square = np.average((difference - mean) ** 2, weights=copies)
-    error = np.sqrt(square / (count - 1)) if count > 1 else 0.0
-    return float(mean), float(error)
-
-
-def _hopeful(alive: list[Candidate]) -> list[Candidate]:
-    """Leave out what is far below the best, as far as rows can tell."""
-    best = max(alive, key=lambda entry: entry.mean)
-    rows = [score.rows for score in best.scores if score.rows is not None]
-    copies = best.scores[0].copies
-    seen = np.isfinite(rows) * (1.0 if copies is None else copies)
-    if seen.sum() < _FEWEST_ROWS:
-        return alive
-    margin = _HOPELESS[min(len(rows), len(_HOPELESS)) - 1]
-    kept = []
-    for entry in alive:
-        lead, error = compare(best, entry)
-        if lead <= margin * error + NOTHING:
-            kept.append(entry)
-    return kept

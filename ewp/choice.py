@@ -161,7 +161,7 @@ class Choice:
         return {
             "criterion": self.criterion.name,
             "unit": self.criterion.unit,
-            "rule": self.rule.words(chosen),
+            "rule": self.rule.words(self.decision),
             "candidates": len(self.entries),
             "replicates": max(len(entry.scores) for entry in self.entries),
             "complete": self.complete,

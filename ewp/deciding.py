@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ewp.candidates import NOTHING, Candidate, Family, compare
+from ewp.candidates import Candidate, Family
+from ewp.racing import EQUAL, is_close
 
 __all__ = ["RULES", "Decision", "Rule", "decide"]
-
-
-def _is_close(one: Candidate, best: Candidate, slack: float) -> bool:
-    """Whether a candidate is within `slack` standard errors of the difference to the best."""
-    lead, error = compare(best, one)
-    return lead <= slack * error + NOTHING
 
 
 @dataclass(frozen=True)
@@ -25,6 +20,8 @@ class Rule:
     name : str
     slack : float
         Standard errors of the difference by which a candidate may fall short of the best.
+    equal : float
+        Part of the best score by which it may fall short in any case.
     stable : bool
         Take the most stable one and, among equally stable ones, the one whose effective number
         of features is closest to the number of features in which its clusters differ; otherwise,
@@ -34,14 +31,22 @@ class Rule:
 
     name: str
     slack: float
+    equal: float
     stable: bool
 
-    def words(self, chosen: Candidate) -> str:
+    def words(self, made: Decision) -> str:
         """Say by what rule a candidate was chosen."""
         if not self.slack:
             return "the best"
-        what = "the most stable" if self.asks_stability(chosen) else "the largest penalty"
-        return f"{what} within {self.slack:g} SE of the best"
+        what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
+        steps = ((made.chosen, made.top), (made.top, made.best))
+        by_error = all(is_close(one, other, self.slack, 0.0) for one, other in steps)
+        limit = f"{self.slack:g} SE" if by_error else f"{self.equal:.2%}"
+        return f"{what} within {limit} of the best"
+
+    def allows(self, entry: Candidate, best: Candidate) -> bool:
+        """Whether a candidate scores about as well as the best."""
+        return is_close(entry, best, self.slack, self.equal)
 
     def asks_stability(self, entry: Candidate) -> bool:
         """Whether the stability of a candidate decides."""
@@ -50,7 +55,11 @@ class Rule:
 
 RULES = {
     rule.name: rule
-    for rule in (Rule("stable", 0.5, True), Rule("1se", 1.0, False), Rule("max", 0.0, False))
+    for rule in (
+        Rule("stable", 0.5, EQUAL, True),
+        Rule("1se", 1.0, 0.0, False),
+        Rule("max", 0.0, 0.0, False),
+    )
 }
 
 
@@ -80,7 +89,7 @@ def decide(entries: list[Candidate], rule: Rule) -> Decision:
     The best mean sets the standard. A family whose best is within the rule's slack is as good,
     and the one that units cannot change comes first. In that family the rule picks among the
     penalties within its slack. Standard errors are those of the differences between two
-    candidates, see `compare`.
+    candidates, see `ewp.racing.compare`.
 
     Parameters
     ----------
@@ -96,7 +105,7 @@ def decide(entries: list[Candidate], rule: Rule) -> Decision:
         champion = of_family.get(entry.family)
         if champion is None or (entry.mean, entry.lam) > (champion.mean, champion.lam):
             of_family[entry.family] = entry
-    equals = [entry for entry in of_family.values() if _is_close(entry, best, rule.slack)]
+    equals = [entry for entry in of_family.values() if rule.allows(entry, best)]
     top = min(equals, key=lambda entry: entry.family.rank)
 
     def preference(entry: Candidate) -> tuple[float, ...]:
@@ -105,7 +114,7 @@ def decide(entries: list[Candidate], rule: Rule) -> Decision:
         return (round(entry.stability, 2), -round(entry.mismatch, 2), entry.lam)
 
     rivals = [entry for entry in racing if entry.family == top.family]
-    chosen = max((entry for entry in rivals if _is_close(entry, top, rule.slack)), key=preference)
+    chosen = max((entry for entry in rivals if rule.allows(entry, top)), key=preference)
     others = [entry for family, entry in of_family.items() if family != chosen.family]
     if not others:
         others = [entry for entry in racing if entry is not chosen]

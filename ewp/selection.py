@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.candidates import NOTHING, compare
 from ewp.checks import check_choice, check_integer
 from ewp.choice import Choice, SelectionOptions
 from ewp.inputs import generator
 from ewp.model import EWP
+from ewp.racing import NOTHING, compare
 from ewp.results import EWPResults
 from ewp.selection_results import KSelection, LambdaSelection
 from ewp.sources import open_source
@@ -58,14 +58,15 @@ def select_lambda(
     rule : {"stable", "1se", "max"}, default="stable"
         "max" takes the best penalty, "1se" the largest within one standard error of it, "stable"
         the one whose partitions agree best between the replicates among those within half a
-        standard error; if several agree equally well, the one whose effective number of features
-        is closest to the number of features in which the clusters differ significantly. Only
-        the predictive criterion compares partitions between replicates; with the others "stable"
-        takes the largest within half a standard error. The standard error is that of the
-        difference to the best, over held-out rows (replicates, permutations), which is much
-        smaller than that of either score. Scalings and forms come first: of those whose best is
-        as close to the best of all, standardised features, then the within form are preferred,
-        and the penalty is chosen among theirs.
+        standard error or 0.01 % of the best score; if several agree equally well, the one whose
+        effective number of features is closest to the number of features in which the clusters
+        differ significantly, and if that does not decide, the largest. Only the predictive
+        criterion compares partitions between replicates; with the others "stable" takes the
+        largest within these limits. The standard error is that of the difference to the best,
+        over held-out rows (replicates, permutations), which is much smaller than that of either
+        score and vanishes with many rows; hence the 0.01 %. Scalings and forms come first: of those
+        whose best is as close to the best of all, standardised features, then the within form
+        are preferred, and the penalty is chosen among theirs.
     n_lams : int, default=10
         Length of a grid. Not used with `lams`.
     sample_weight : array-like of shape (n,), optional

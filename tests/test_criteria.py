@@ -5,13 +5,14 @@ import pytest
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
-from ewp.candidates import Candidate, Family, compare
+from ewp.candidates import Candidate, Family
 from ewp.criteria import Gap, Predictive, Score, Stability
 from ewp.datasets import make_simulation2
 from ewp.deciding import RULES, decide
 from ewp.density import PartitionDensity, resolution
 from ewp.fitting import Recipe, fit_array
 from ewp.folds import distinct_groups, folds, given_folds, of_positive_weight
+from ewp.racing import compare, hopeful
 from ewp.rand_index import rand_index
 
 # -- folds -------------------------------------------------------------------------------------
@@ -306,9 +307,34 @@ def test_comparison_counts_weights_as_copies():
 def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty():
     family = Family(True, False)
     entries = [scored(family, lam, [1.0, 1.1]) for lam in (1.0, 3.0, 2.0)]
-    chosen = decide(entries, RULES["stable"]).chosen
-    assert chosen.lam == 3.0
-    assert RULES["stable"].words(chosen) == "the largest penalty within 0.5 SE of the best"
+    made = decide(entries, RULES["stable"])
+    assert made.chosen.lam == 3.0
+    assert RULES["stable"].words(made) == "the largest penalty within 0.5 SE of the best"
+
+
+def test_a_tiny_lead_is_none_however_certain():
+    family = Family(True, False)
+    certain = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.9995, 8.0995])]
+    made = decide(certain, RULES["stable"])
+    assert (made.chosen.lam, made.best.lam) == (2.0, 1.0)
+    assert RULES["stable"].words(made) == "the largest penalty within 0.01% of the best"
+    assert decide(certain, RULES["max"]).chosen.lam == 1.0
+    assert decide(certain, RULES["1se"]).chosen.lam == 1.0
+    far = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.999, 8.099])]
+    assert decide(far, RULES["stable"]).chosen.lam == 1.0
+
+
+def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
+    family = Family(True, False)
+    rows = np.linspace(7.0, 9.0, 1000)
+
+    def row_scores(lam, shift):
+        return Candidate(family, lam, [Score(8.0 - shift, 1, rows=rows - shift)] * 2)
+
+    best, close, far = (
+        row_scores(lam, shift) for lam, shift in ((1.0, 0), (2.0, 0.0007), (3.0, 0.001))
+    )
+    assert hopeful([best, close, far]) == [best, close]
 
 
 def test_candidates_that_were_given_up_set_no_standard():

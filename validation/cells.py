@@ -2,7 +2,9 @@
 
 A cell is a function of `validation.tasks` and its inputs. The name of its file is a hash of these,
 of the function's module and of the modules of `ewp` that compute, comments and docstrings aside:
-what is on disk is what the code at hand would find. An interruption loses the cell under way.
+what is on disk is what the code at hand would find. A cell in which nothing is chosen
+automatically does not depend on the modules that choose, and may not call them. An interruption
+loses the cell under way.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from joblib import Parallel, delayed
 
@@ -53,6 +56,9 @@ _SILENT = (
     "selection_plots",
     "storage",
 )
+#: Modules that score and choose penalties, and the function through which all choices go.
+_CHOOSING = ("criteria", "deciding", "density", "racing")
+_GATE = "ewp.model.choose"
 
 
 def code_digest(text: str) -> str:
@@ -76,13 +82,14 @@ def code_digest(text: str) -> str:
 
 
 @cache
-def source_digest() -> str:
-    """Hash of the modules of `ewp` that compute."""
+def source_digest(chooses: bool = True) -> str:
+    """Hash of the modules of `ewp` that compute, with or without those that choose penalties."""
+    silent = _SILENT if chooses else (*_SILENT, *_CHOOSING)
     folder = Path(ewp.__file__).parent
     files = sorted(
         path
         for path in folder.rglob("*.py")
-        if not any(fnmatch(path.stem, pattern) for pattern in _SILENT)
+        if not any(fnmatch(path.stem, pattern) for pattern in silent)
     )
     text = "".join(f"{path.relative_to(folder)}{code_digest(path.read_text())}" for path in files)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -115,11 +122,14 @@ class Cell:
         Arguments of the function: numbers, texts, lists of these.
     rank : int
         Cells of a lower rank are computed first; it is no part of the key.
+    chooses : bool
+        Whether penalties may be chosen in it.
     """
 
     task: str
     inputs: dict[str, Any] = field(default_factory=dict)
     rank: int = 1
+    chooses: bool = True
 
     @property
     def _module(self) -> str:
@@ -132,7 +142,7 @@ class Cell:
             self.task,
             json.dumps(self.inputs, sort_keys=True),
             _module_digest(self._module),
-            source_digest(),
+            source_digest(self.chooses),
         ]
         return hashlib.sha256("|".join(parts).encode()).hexdigest()[:24]
 
@@ -143,7 +153,11 @@ class Cell:
     def compute(self) -> Any:
         """Call the function."""
         function = getattr(import_module(self._module), self.task.rpartition(".")[2])
-        return function(**self.inputs)
+        if self.chooses:
+            return function(**self.inputs)
+        refusal = RuntimeError(f"{self} was declared to choose nothing")
+        with patch(_GATE, side_effect=refusal):
+            return function(**self.inputs)
 
 
 @dataclass

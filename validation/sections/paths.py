@@ -75,6 +75,6 @@ def curves(store: Store) -> Picture:
     figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False)
     caption = (
         "NMI along the penalty, from one feature takes all to equal weights (within form, mean "
-        "over 20 random starts)."
+        "over 20 random starts, two for the face images)."
     )
     return Picture.of("penalties", caption, figure)
