@@ -192,9 +192,9 @@ def table5(store: Store) -> Section | None:
         pd.DataFrame(rows),
         "NMI of EWP. “Best λ” is in hindsight and optimistic: the best of up to ten paths, each of "
         "16 to 32 penalties, by its mean over the same 20 random starts (chosen by the first two "
-        "for face images). “This, default” is the one fit that a user gets, nothing chosen with labels; “same rows” "
-        "is mean (sd) over 20 random starts at its choices. Letters: r raw, s standardised, m "
-        "divided by the range, b between form, which the paper does not have.",
+        "for face images). “This, default” is the one fit that a user gets, nothing chosen with "
+        "labels; “same rows” is mean (sd) over 20 random starts at its choices. Letters: r raw, s "
+        "standardised, m divided by the range, b between form, which the paper does not have.",
     )
     others = Table(
         pd.DataFrame(peers),
