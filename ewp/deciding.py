@@ -40,7 +40,7 @@ class Rule:
             return "the best"
         what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
         steps = ((made.chosen, made.top), (made.top, made.best))
-        by_error = all(is_close(one, other, self.slack, 0.0) for one, other in steps)
+        by_error = all(a is b or is_close(a, b, self.slack, 0.0) for a, b in steps)
         limit = f"{self.slack:g} SE" if by_error else f"{self.equal:.2%}"
         return f"{what} within {limit} of the best"
 
