@@ -26,6 +26,9 @@ _LLOYD_TOL = 1e-2
 _DEPTH = 5
 #: Relative fall of the error below which breathing goes no deeper.
 _WORTHWHILE = 1e-3
+#: Squared distances below this part of a row's squared length are rounding errors.
+_ROUNDING = 1e-14
+_SMALLEST = np.finfo(float).tiny
 #: Distances of a block of rows should stay in a core's cache.
 _BLOCK_BYTES = 2**20
 
@@ -73,8 +76,7 @@ class Points:
         """Squared distances to a few centroids, an (m, t) array."""
         found = self._extended @ _product(theta)
         found += self._length[:, None]
-        # what is left of a row's own length is rounding error
-        found[found < 1e-14 * self._length[:, None]] = 0.0
+        found[found < _ROUNDING * self._length[:, None]] = 0.0
         return found
 
     def assign(self, theta: Array) -> Partitioned:
@@ -105,7 +107,8 @@ class Points:
                 distance[each[:count], first] = np.inf
                 farther[rows] = distance.min(axis=1)
         nearest += self._length
-        np.maximum(nearest, 0.0, out=nearest)
+        # what is left of a row's own length is rounding error
+        nearest[nearest < _ROUNDING * self._length] = 0.0
         if second:
             farther += self._length
         return labels, nearest, farther
@@ -143,11 +146,20 @@ def _product(theta: Array) -> Array:
     return np.vstack([-2.0 * theta.T, np.einsum("jl,jl->j", theta, theta)])
 
 
+def _ascending(values: np.ndarray) -> np.ndarray:
+    """Order of values; those that differ by rounding errors keep theirs.
+
+    Two rows that are each other's nearest are missed alike: which one goes may not depend on the
+    order in which sums were taken.
+    """
+    return np.argsort(np.round(values / max(np.abs(values).max(), _SMALLEST), 9), kind="stable")
+
+
 def _split(points: Points, found: Partitioned, count: int, rng: np.random.Generator) -> Array:
     """Give the clusters with the largest errors a second centroid, at one of their worse rows."""
     error = points.mass * found.nearest
     share = np.bincount(found.labels, error, len(found.theta))
-    worst = np.argsort(-share, kind="stable")[:count]
+    worst = _ascending(-share)[:count]
     rows = [points.draw(np.where(found.labels == j, error, 0.0), rng, 1)[0] for j in worst]
     return np.vstack([found.theta, points.take(np.array(rows))])
 
@@ -160,7 +172,7 @@ def _remove(points: Points, theta: Array, count: int) -> Array:
     np.fill_diagonal(gaps, np.inf)
     spared: set[int] = set()
     dropped: list[int] = []
-    order = np.argsort(utility, kind="stable")
+    order = _ascending(utility)
     for j in order:
         if len(dropped) < count and int(j) not in spared:
             dropped.append(int(j))

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from ewp.breathing import Points, breathe
+import ewp
+from ewp.breathing import Points, _ascending, breathe
 from ewp.starts import plus_plus
 
 
@@ -78,3 +79,28 @@ def test_seeding_spreads_over_distinct_rows():
     X = np.repeat(np.array([[0.0, 1.0], [5.0, -2.0], [-4.0, 3.0]]), 50, axis=0)
     seeds = plus_plus(Points(X - X.mean(axis=0), None), 3, np.random.default_rng(0))
     assert len(np.unique(seeds.round(9), axis=0)) == 3
+
+
+def test_which_of_two_equals_goes_does_not_depend_on_rounding_errors():
+    # on the way two rows are each other's nearest: they are missed alike, up to the order of sums
+    X = np.array(
+        [
+            [0.11744896, -2.17290683, -1.63320977, -0.21267417],
+            [-0.34058332, 0.39984604, -2.85844485, 0.29234547],
+            [-0.16984936, -3.34217195, 0.03193439, -0.43246472],
+            [0.12029893, 1.50183638, 1.72088889, -0.707507],
+            [2.9296543, -1.23269362, 0.49442076, 0.70366179],
+            [-2.47934786, 1.08246554, 0.22226376, -1.59430916],
+            [0.33209507, 2.04022232, -0.1876137, 2.10958079],
+            [-1.98525487, 0.93936645, -1.40247635, -2.12894284],
+        ]
+    )
+    rng = np.random.default_rng(0)
+    orders = [rng.permutation(len(X)) for _ in range(30)]
+    found = [ewp.fit(X[order], 4, 80.0, random_state=942) for order in orders]
+    assert_allclose([one.objective for one in found], found[0].objective, rtol=1e-12)
+
+
+def test_equal_values_keep_their_order():
+    assert _ascending(np.array([0.3, 0.1 + 0.2, 0.1, 0.3])).tolist() == [2, 0, 1, 3]
+    assert _ascending(np.zeros(3)).tolist() == [0, 1, 2]
