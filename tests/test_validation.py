@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 import ewp
 from validation import plan
-from validation.cells import Cell, Store, code_digest
+from validation.cells import Cell, Store, code_digest, source_digest
 from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
 from validation.sections.common import mark_of, mean_sd
 from validation.sections.simulations import best_published, summarise, weakness
@@ -297,3 +297,34 @@ def test_the_share_between_groups_is_an_analysis_of_variance():
     assert faces.share(Z, np.array([0, 0, 1, 1])) == pytest.approx(0.5)
     assert faces.share(Z, np.arange(4)) == pytest.approx(1.0)
     assert faces.share(Z, np.zeros(4)) == 0.0
+
+
+def test_a_cell_without_a_choice_outlives_a_change_of_the_choice(
+    monkeypatch,
+):
+    inputs = {"seed": 0, "scaling": "raw", "part": "native"}
+    sworn, free = (Cell("pictures.boxes", inputs, chooses=chooses) for chooses in (False, True))
+    with pytest.raises(RuntimeError, match=r"pictures.boxes\(seed=0.*declared to choose nothing"):
+        sworn.compute()
+    before = sworn.key, free.key
+    read = Path.read_text
+    changed = "\nEQUAL = 2.0\n"
+    monkeypatch.setattr(
+        Path, "read_text", lambda path: read(path) + changed * (path.name == "racing.py")
+    )
+    source_digest.cache_clear()
+    after = sworn.key, free.key
+    monkeypatch.undo()
+    source_digest.cache_clear()
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
+@pytest.mark.filterwarnings("ignore:no fixed point")
+def test_what_is_declared_to_choose_nothing_chooses_nothing():
+    cells = [cell for cell in plan.everything(False) if not cell.chooses]
+    firsts = {(cell.task, cell.inputs.get("part")): cell for cell in reversed(cells)}
+    slow = ("simulations.trial", "real.trials", "real.best", "sparcl.live")
+    for (task, _), cell in firsts.items():
+        if task not in slow:
+            assert cell.compute() is not None
