@@ -143,11 +143,12 @@ def _collapses(store: Store) -> list[str]:
     if found.empty:
         return []
     sums = found.groupby("d")[["once", "twice", "starts"]].sum()
-    at = {name: ", ".join(map(str, sums[name])) for name in sums}
+    at = {name: ", ".join(map(str, sums[name])) for name in ("once", "twice")}
     return [
         "The chosen penalty may be so small that some starts end with one feature: at d = "
-        f"{', '.join(map(str, sums.index))} it was {at['once']} of {at['starts']} starts, and "
-        f"{at['twice']} at twice the penalty. The default goes on from what the folds found, too."
+        f"{', '.join(map(str, sums.index))} it was {at['once']} of {sums['starts'].max()} starts, "
+        f"and {at['twice']} at twice the penalty. The default goes on from what the folds found, "
+        "too."
     ]
 
 
@@ -180,7 +181,7 @@ def table2(store: Store) -> Section | None:
             "chosen on 20 rows a cluster, drawn at random, from k = 100 on; the default's above k "
             "= 100. From k = 100 on sparse k-means and sparcl have the bound √5 that suits five "
             "features instead of the gap's; sparcl from there on and sparse k-means above run on "
-            "standardised features alone, which suit both better at k = 20. sparcl is left out at "
-            "k = 500 for its time.",
+            "standardised features alone, which suit both better at k = 20. Where sparcl has no "
+            "entry it would take too long.",
         ],
     )
