@@ -13,6 +13,7 @@ from ewp.datasets import make_simulation1, make_simulation2
 from validation import plan
 from validation.cells import Store
 from validation.page import Picture, Section, Table, Verdict
+from validation.sections.common import TITLES
 
 __all__ = ["boxes", "figure1", "figure2", "panels_of"]
 
@@ -32,15 +33,14 @@ _BOXED = {
     "sparse": "sparse k-means",
     "wkmeans": "WK-means",
 }
-_SELECTING = {
+#: Rows of the table of weights.
+_WEIGHTED = {
     "ewp": "this package, λ chosen",
     "published": "EWP as published, λ given",
-    "ewp-published": "EWP as published, λ selected",
-    "sparse": "sparse k-means, gap",
-    "sparcl": "sparcl (R)",
-    "wkmeans": "WK-means",
-    "kmeans": "k-means",
-    "power": "power k-means",
+    **{
+        name: TITLES[name]
+        for name in ("ewp-published", "sparse", "sparcl", "wkmeans", "kmeans", "power")
+    },
 }
 
 
@@ -163,7 +163,7 @@ def boxes(store: Store) -> Section | None:
                 "NMI": _mean_of(scores, name),
                 "replicates": f"{scores[name].count()} of {plan.REPLICATES}",
             }
-            for name, title in _SELECTING.items()
+            for name, title in _WEIGHTED.items()
             if name in scores
         ]
     table = pd.DataFrame(rows)
