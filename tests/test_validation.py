@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import types
@@ -85,6 +87,31 @@ def test_an_interruption_keeps_what_is_finished(toy, tmp_path):
         store.fill([Cell("toy.square", {"x": 2}), Cell("toy.stop", {"x": 0})])
     assert Cell("toy.square", {"x": 2}) in store
     assert Cell("toy.stop", {"x": 0}) not in store
+
+
+class Fragile(Store):
+    """A store whose process is killed by one cell, always or while another is computed."""
+
+    def _fill(self, cell):
+        mark = self.folder / "killed"
+        if cell.inputs["seed"] == 1 and not (cell.inputs["once"] and mark.exists()):
+            self.folder.mkdir(exist_ok=True)
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        path = self._path(cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"value": cell.inputs["seed"]}))
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_process_that_is_killed_takes_no_other_cell_along(once, tmp_path):
+    cells = [Cell("theory.descent", {"seed": seed, "once": once}) for seed in range(6)]
+    store = Fragile(tmp_path / "cells")
+    failures = store.fill(cells, n_jobs=2)
+    rest = {0, 2, 3, 4, 5}
+    assert {value for _, value in store.finished(cells)} == (rest | {1} if once else rest)
+    assert len(failures) == (0 if once else 1)
+    assert once or ("seed=1" in failures[0] and "was killed" in failures[0])
 
 
 def test_no_cell_is_begun_after_the_time(toy, tmp_path):

@@ -17,6 +17,7 @@ import os
 import time
 import traceback
 from collections.abc import Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cache
@@ -239,6 +240,9 @@ class Store:
     ) -> list[str]:
         """Compute the cells that are not finished, in their order.
 
+        If a process is killed, as the system does when memory runs out, the cells that were under
+        way are computed once more after all others, one at a time.
+
         Parameters
         ----------
         cells : iterable of Cell
@@ -258,20 +262,53 @@ class Store:
         missing = [cell for cell in wanted.values() if cell not in self]
         end = None if minutes is None else time.monotonic() + 60 * minutes
 
-        def tasks() -> Iterator[Any]:
+        def due() -> Iterator[Cell]:
             for cell in missing:
                 if end is not None and time.monotonic() > end:
                     return
+                yield cell
+
+        queue = due()
+        killed: list[Cell] = []
+        failures: list[str] = []
+        with tqdm(
+            total=len(wanted), initial=len(wanted) - len(missing), unit="cell", disable=not progress
+        ) as bar:
+            while (lost := self._run(queue, n_jobs, failures, bar)) is not None:
+                killed += lost
+            for cell in killed:
+                if cell not in self:
+                    failures += self._fill_alone(cell)
+                bar.update()
+        return failures
+
+    def _run(
+        self, queue: Iterator[Cell], n_jobs: int | None, failures: list[str], bar: Any
+    ) -> list[Cell] | None:
+        """Compute cells until none is left, or until a process is killed: return those in work."""
+        begun: list[Cell] = []
+
+        def tasks() -> Iterator[Any]:
+            for cell in queue:
+                begun.append(cell)
                 yield delayed(self._fill)(cell)
 
-        bar = tqdm(
-            total=len(wanted), initial=len(wanted) - len(missing), unit="cell", disable=not progress
-        )
-        failures = []
-        with bar:
-            runs = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")(tasks())
-            for failure in runs:
+        settled = 0
+        try:
+            pool = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs")
+            for failure in pool(tasks()):
+                settled += 1
                 bar.update()
                 if failure is not None:
                     failures.append(failure)
-        return failures
+        except BrokenProcessPool:
+            return begun[settled:]
+        return None
+
+    def _fill_alone(self, cell: Cell) -> list[str]:
+        """Compute a cell whose process was killed again, with all memory to itself."""
+        try:
+            (failure,) = Parallel(n_jobs=2, backend="loky")([delayed(self._fill)(cell)])
+        except BrokenProcessPool:
+            return [f"{cell}\nits process was killed, most likely for want of memory"]
+        return [] if failure is None else [failure]

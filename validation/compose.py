@@ -25,9 +25,11 @@ from validation.sections import (
     evidence,
     figures,
     real,
+    selection,
     sensitivity,
     simulations,
     sparcl,
+    sparse,
     studies,
     theory,
 )
@@ -56,7 +58,13 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         sensitivity.authors,
         theory.theorems,
     ),
-    "Beyond the paper": (evidence.consistency, evidence.uncertainty),
+    "Beyond the paper": (
+        selection.choosing,
+        evidence.consistency,
+        evidence.uncertainty,
+        sparse.wide,
+        sparse.annealed,
+    ),
 }
 
 

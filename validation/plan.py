@@ -6,15 +6,13 @@ last ranks are what takes hours; the report says how many trials every number re
 
 from __future__ import annotations
 
-from functools import cache
-
-from ewp.datasets import DATASETS
-from r_bridge import check
 from tests import recordings
+from validation.available import available, has_sparcl
 from validation.cells import Cell
-from validation.tasks.real import MENDED, digest
+from validation.plan_beyond import beyond
+from validation.tasks.real import MENDED
 
-__all__ = ["NOISE", "NUMBERS", "TRIALS", "everything"]
+__all__ = ["NOISE", "NUMBERS", "TRIALS", "available", "everything", "has_sparcl"]
 
 TRIALS = 20
 #: Noise features of Table 1, numbers of clusters of Table 2.
@@ -43,25 +41,6 @@ _MANY: tuple[tuple[str, dict[str, object], int], ...] = (
     ("bounded", {"k": 100, "method": "sparcl"}, 6),
     ("bounded", {"k": 200, "method": "sparcl"}, 2),
 )
-
-
-@cache
-def has_sparcl() -> bool:
-    """Whether sparcl can be called."""
-    found = check()
-    return not found.problems and found.sparcl is not None
-
-
-@cache
-def available() -> dict[str, str]:
-    """Real sets that can be loaded, with the hashes of their data."""
-    found = {}
-    for name in DATASETS:
-        try:
-            found[name] = digest(name)
-        except FileNotFoundError:
-            continue
-    return found
 
 
 def _parts() -> tuple[str, ...]:
@@ -321,5 +300,6 @@ def everything(full: bool) -> list[Cell]:
         *boxes(),
         *best(),
         *faces(),
+        *beyond(),
     ]
     return sorted((one for one in cells if full or one.rank == 0), key=lambda one: one.rank)

@@ -1,4 +1,4 @@
-"""Tables as Markdown, for the page, the scripts and the benchmarks."""
+"""Tables as Markdown, for the page and the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["markdown_table", "to_markdown"]
+__all__ = ["markdown_table"]
 
 
 def markdown_table(table: pd.DataFrame, text: Callable[[Any], str] = str) -> str:
@@ -33,22 +33,3 @@ def markdown_table(table: pd.DataFrame, text: Callable[[Any], str] = str) -> str
         *([text(value) for value in values] for values in table.itertuples(index=False)),
     ]
     return "\n".join("| " + " | ".join(v.replace("|", "\\|") for v in row) + " |" for row in rows)
-
-
-def to_markdown(table: pd.DataFrame) -> str:
-    """Format a table, numbers with four decimals.
-
-    Examples
-    --------
-    >>> print(to_markdown(pd.DataFrame({"a": [0.5, float("nan")]})))
-    | a |
-    | --- |
-    | 0.5000 |
-    | – |
-    <BLANKLINE>
-    """
-
-    def text(value: Any) -> str:
-        return "–" if pd.isna(value) else f"{value:.4f}" if isinstance(value, float) else str(value)
-
-    return markdown_table(table, text) + "\n"

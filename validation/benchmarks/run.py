@@ -13,6 +13,7 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
+import bootstrap
 import iteration
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ HERE = Path(__file__).parent
 TITLES = {
     "iteration": "One iteration beside one Lloyd iteration of scikit-learn and beside the limit",
     "whole_fits": "Whole fits beside k-means with ten starts, sparse k-means and sparcl",
+    "bootstrap": "Two hundred bootstrap fits on two cores beside one fit",
     "one_machine": "Cores, memory, growth",
     "file": "Data in a file",
     "dask": "Data on a Dask cluster",
@@ -71,6 +73,7 @@ def main() -> None:
     measures: dict[str, Callable[[], pd.DataFrame]] = {
         "iteration": lambda: iteration.table(options.turns, options.largest),
         "whole_fits": lambda: whole_fits.table(options.turns, options.slow),
+        "bootstrap": lambda: bootstrap.table(options.turns),
         "one_machine": lambda: scaling.one_machine(options.turns),
         "file": lambda: scaling.file(options.gigabytes),
         "dask": lambda: scaling.cluster(options.rows, options.turns),

@@ -200,7 +200,7 @@ def forms(store: Store) -> Section | None:
             "The within form rewards a small variance, the between form and sparse k-means a large "
             "one. The within form survives well beyond 1 since its best penalty is then so large "
             "that all weights are nearly equal; the published start does not. A larger "
-            "design (2000 features), with the penalties chosen without labels, is in "
-            "`wide_design.md`.",
+            "design (2000 features), with the penalties chosen without labels, is in the section "
+            "on sparse k-means' home ground.",
         ],
     )

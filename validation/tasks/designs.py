@@ -1,7 +1,6 @@
-"""The data sets of the validation: the paper's simulations, designs that it avoids, real data.
+"""Simulated data: designs of the paper, and designs that it avoids.
 
-Every entry of `DESIGNS` is a function of a seed that returns X and the true labels; real sets are
-loaded by name and exist only where their files do.
+Every entry of `DESIGNS` is a function of a seed that returns X and the true labels.
 """
 
 from __future__ import annotations
@@ -10,36 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ewp.datasets import (
-    DATASETS,
-    load_dataset,
-    make_feature_selection,
-    make_simulation1,
-    make_simulation2,
-)
+from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
 
-__all__ = ["DESIGNS", "PAPER", "real"]
+__all__ = ["DESIGNS", "wide"]
 
 Data = tuple[np.ndarray, np.ndarray]
-
-#: Normalised mutual information of EWP in the paper, by data set.
-PAPER = {
-    "simulation 1, d = 5": "0.91-0.96",
-    "simulation 1, d = 20": "0.91-0.96",
-    "simulation 1, d = 100": "0.91-0.96",
-    "simulation 2, k = 20": "0.98-0.99",
-    "simulation 2, k = 100": "0.98-0.99",
-    "iris": "0.849",
-    "automobile": "0.311",
-    "mammographic": "0.405",
-    "newthyroid": "0.532",
-    "wine": "0.747",
-    "wdbc": "0.656",
-    "movement_libras": "0.575",
-    "warpAR10P": "0.350",
-    "warpPIE10P": "0.276",
-    "GLIOMA": "0.594",
-}
 
 
 def _standardised(data: Data) -> Data:
@@ -119,8 +93,6 @@ DESIGNS: dict[str, Callable[[int], Data]] = {
     "simulation 1, d = 100": _simulation1(100),
     "simulation 2, k = 20": _simulation2(20),
     "simulation 2, k = 20, standardised": lambda seed: _standardised(_simulation2(20)(seed)),
-    "simulation 2, k = 100": _simulation2(100),
-    "simulation 2, k = 100, standardised": lambda seed: _standardised(_simulation2(100)(seed)),
     "feature selection": _feature_selection,
     "p >> n, relevant features of larger variance": wide,
     "unbalanced sizes": unbalanced,
@@ -129,16 +101,3 @@ DESIGNS: dict[str, Callable[[int], Data]] = {
     "no noise": no_noise,
     "overlapping clusters": overlapping,
 }
-
-
-def real(data_dir: str | None) -> dict[str, Callable[[int], Data]]:
-    """Real sets that can be loaded, by name."""
-    found = {}
-    for name in DATASETS:
-        try:
-            data = load_dataset(name, data_dir=data_dir)
-        except FileNotFoundError:
-            continue
-        table = (data.X.to_numpy(dtype=float), data.y.to_numpy())
-        found[name] = lambda seed, table=table: table
-    return found
