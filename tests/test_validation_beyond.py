@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from validation import plan, plan_beyond
-from validation.sections import evidence, selection, sparse
+from validation.sections import evidence, real, selection, sparse
 from validation.sections.paths import authors_program
 from validation.tasks import consistency, program, uncertainty
 from validation.tasks.authors import authors_variant
@@ -123,6 +125,8 @@ def choices(cell):
     return {
         "nmi": own,
         "score": 2.0,
+        "scaling": "none",
+        "form": "within",
         "from_classes": 0.9,
         "excess": {"iris": -0.1, "wine": 0.1}[name],
     }
@@ -185,10 +189,50 @@ def test_criteria_are_relative_to_the_best_of_all():
 def numbers(value):
     """All numbers in a value, in their order."""
     if isinstance(value, dict):
-        return [x for key in sorted(value) if key != "seconds" for x in numbers(value[key])]
+        return [x for key in sorted(value) for x in numbers(value[key])]
     if isinstance(value, list):
         return [x for one in value for x in numbers(one)]
     return [float(value)] if isinstance(value, int | float) else []
+
+
+@cache
+def committed():
+    """Values of the committed cells by task and inputs, whatever the data's hash."""
+    lines = gzip.decompress(CELLS.read_bytes()).splitlines()
+    kept = [json.loads(json.loads(line)[1]) for line in lines]
+    return {without_data(one["cell"]): one["value"] for one in kept}
+
+
+def without_data(text):
+    return re.sub(r"data=\w*", "", text)
+
+
+SECTIONS = (
+    real.table5,
+    selection.choosing,
+    evidence.consistency,
+    evidence.uncertainty,
+    sparse.wide,
+    sparse.annealed,
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sections_are_made_from_whatever_is_finished(seed):
+    rng = np.random.default_rng(seed)
+    share = rng.choice([0.1, 0.3, 0.7])
+    drawn = {}
+
+    def value(cell):
+        found = committed().get(without_data(str(cell)))
+        return found if drawn.setdefault(str(cell), rng.random() < share) else None
+
+    made = [section for make in SECTIONS if (section := make(Given(value))) is not None]
+    texts = [item for one in made for item in one.items if isinstance(item, str)]
+    assert made
+    for text in [*texts, *(one.verdict.text for one in made)]:
+        assert "nan" not in text.split()
+        assert "of 0" not in text
 
 
 COMMITTED = {
@@ -207,12 +251,14 @@ def test_committed_cells_are_what_the_code_computes(task):
         for cell in plan_beyond.beyond()
         if cell.task == task and COMMITTED[task].items() <= cell.inputs.items()
     ]
-    texts = [json.loads(line)[1] for line in gzip.decompress(CELLS.read_bytes()).splitlines()]
-    (kept,) = [one for text in texts if (one := json.loads(text))["cell"] == str(cell)]
-    old, new = np.array(numbers(kept["value"])), np.array(numbers(cell.compute()))
+    old, new = (
+        np.array(numbers(committed()[without_data(str(cell))])),
+        np.array(numbers(cell.compute())),
+    )
     assert len(old) == len(new) > 1
-    # partitions may differ by a row on another machine
-    np.testing.assert_allclose(new, old, rtol=0.01, atol=0.02)
+    # a row, or a start, may go elsewhere on another machine
+    assert np.median(np.abs(new - old)) <= 1e-6
+    assert new.mean() == pytest.approx(old.mean(), rel=0.02, abs=0.02)
 
 
 def test_designs_have_their_classes():

@@ -240,8 +240,8 @@ class Store:
     ) -> list[str]:
         """Compute the cells that are not finished, in their order.
 
-        If a process is killed, as the system does when memory runs out, the cells that were under
-        way are computed once more after all others, one at a time.
+        If one of several processes is killed, as the system does when memory runs out, the cells
+        that were under way are computed once more after all others, one at a time.
 
         Parameters
         ----------
@@ -262,13 +262,13 @@ class Store:
         missing = [cell for cell in wanted.values() if cell not in self]
         end = None if minutes is None else time.monotonic() + 60 * minutes
 
-        def due() -> Iterator[Cell]:
-            for cell in missing:
+        def due(cells: Iterable[Cell]) -> Iterator[Cell]:
+            for cell in cells:
                 if end is not None and time.monotonic() > end:
                     return
                 yield cell
 
-        queue = due()
+        queue = due(missing)
         killed: list[Cell] = []
         failures: list[str] = []
         with tqdm(
@@ -276,7 +276,7 @@ class Store:
         ) as bar:
             while (lost := self._run(queue, n_jobs, failures, bar)) is not None:
                 killed += lost
-            for cell in killed:
+            for cell in due(killed):
                 if cell not in self:
                     failures += self._fill_alone(cell)
                 bar.update()
@@ -309,6 +309,6 @@ class Store:
         """Compute a cell whose process was killed again, with all memory to itself."""
         try:
             (failure,) = Parallel(n_jobs=2, backend="loky")([delayed(self._fill)(cell)])
-        except BrokenProcessPool:
-            return [f"{cell}\nits process was killed, most likely for want of memory"]
+        except BrokenProcessPool as error:
+            return [f"{cell}\nits process was killed, maybe for want of memory: {error}"]
         return [] if failure is None else [failure]

@@ -84,14 +84,15 @@ def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
     ]
     return [
         f"{done} of {len(cells)} cells of the full run are finished. A cell is one trial of a "
-        "simulation, the trials on a real set, or one draw of a study; it is kept under a hash of "
-        "its inputs and of the code. `make validate FULL=1` goes on with the others and writes "
-        "this page again; `make validate` makes a small version in minutes. Nothing here is edited "
-        "by hand.",
+        "simulation, the trials or a path of penalties on a real set, one draw of a study, or some "
+        "data sets of a long one; it is kept under a hash of its inputs and of the code. `make "
+        "validate FULL=1` goes on with the others and writes this page again; `make validate` "
+        "makes a small version in minutes. Nothing here is edited by hand.",
         "Seeds: trial t of a simulation draws its data, its starting centroids and every method's "
-        "random numbers from the seed t, counted from 0. Real sets have the seed 0, and starting "
-        "centroids drawn one after the other from it. NMI has the arithmetic mean of the entropies "
-        "as its normaliser, as in the authors' code.",
+        "random numbers from the seed t, counted from 0, and so do the data sets of the other "
+        "studies. Real sets have the seed 0, and starting centroids drawn one after the other from "
+        "it. NMI has the arithmetic mean of the entropies as its normaliser, as in the authors' "
+        "code.",
         Table(pd.DataFrame(rows, columns=["environment", ""]), "Versions"),
     ]
 

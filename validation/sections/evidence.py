@@ -9,6 +9,7 @@ from ewp.consistency import ConsistencyResults
 from validation import plan_beyond as plan
 from validation.cells import Store
 from validation.page import Picture, Section, Table, Verdict
+from validation.sections.common import mean_sd
 from validation.tasks.consistency import results_of
 from validation.tasks.uncertainty import LEVEL
 
@@ -36,8 +37,7 @@ def _fresh(found: list[ConsistencyResults]) -> Table:
         rows.append(
             {
                 "error": name,
-                "slope, mean": f"{slopes['slope'].mean():.3f}",
-                "sd between data sets": f"{slopes['slope'].std():.3f}",
+                "slope, mean (sd)": mean_sd(slopes["slope"]),
                 "−1/2 in the 95 % interval": f"{inside.sum()} of {len(inside)}",
             }
         )
@@ -46,14 +46,17 @@ def _fresh(found: list[ConsistencyResults]) -> Table:
 
 def consistency(store: Store) -> Section | None:
     """Errors against the population as n grows, and with two clusters too many."""
-    kept = {"population": [], "too many": []}
+    flat, found, fresh = None, None, []
     for cell, value in store.finished(plan.consistency()):
-        case = "population" if cell.task.endswith("population") else "too many"
-        kept[case].append(results_of(value))
-    if not all(kept.values()):
+        one = results_of(value)
+        if cell.task.endswith("too_many_clusters"):
+            flat = one
+        elif cell.inputs["seed"] == 0:
+            found = one
+        else:
+            fresh.append(one)
+    if found is None or flat is None:
         return None
-    found, *fresh = kept["population"]
-    (flat,) = kept["too many"]
     table = found.table
     shown = pd.DataFrame(
         {
@@ -65,12 +68,12 @@ def consistency(store: Store) -> Section | None:
     )
     fall = [table[name].iloc[0] / table[name].iloc[-1] for name in _ERRORS]
     root = (table.index[-1] / table.index[0]) ** 0.5
-    seen = found.verdict == "seen"
-    expected = "is not seen, and should not be" if flat.verdict != "seen" else "is seen"
+    kind = {"seen": "holds", "exact": "holds", "not seen": "does not hold", "undecided": "open"}
+    expected = ", and should not be" if flat.verdict == "not seen" else ""
     items: list[str | Table | Picture] = [
         Table(
             shown,
-            "Distance from the population, Simulation 2, k = 5, p = 20, means of 20 nested "
+            "Distance from the population, Simulation 2, k = 5, p = 20, means over nested "
             "subsamples",
         ),
         f"Log-log slopes: {_slopes(found)}; with two clusters too many {_slopes(flat)}.",
@@ -89,10 +92,10 @@ def consistency(store: Store) -> Section | None:
     return Section(
         "Consistency",
         Verdict(
-            "holds" if seen else "does not hold",
+            kind[found.verdict],
             f"from n = {table.index[0]:,} to {table.index[-1]:,} the errors fall by "
             f"{fall[0]:.1f} (weights) and {fall[1]:.1f} (centroids); n^(−1/2) would be {root:.1f}. "
-            f"With two clusters too many it {expected}.",
+            f"With two clusters too many it is {flat.verdict}{expected}.",
         ),
         items,
     )
@@ -172,14 +175,16 @@ def uncertainty(store: Store) -> Section | None:
         [
             Table(
                 shown,
-                "Bootstrap intervals (200 resamples) of the weights of relevant features, against "
-                "those of a sample of 500,000 rows",
+                f"Bootstrap intervals ({plan.coverage()[0].inputs['n_boot']} resamples) of the "
+                "weights of relevant features, against those of a sample of "
+                f"{plan.populations()[0].inputs['n']:,} rows",
                 2,
             ),
             Table(
                 tests,
-                "Tests of features at 5 %, 199 permutations. The careless test permutes a column "
-                "and compares with the clusters that it helped to find",
+                f"Tests of features at 5 %, {plan.level()[0].inputs['n_perm']} permutations. The "
+                "careless test permutes a column and compares with the clusters that it helped to "
+                "find",
             ),
         ],
     )

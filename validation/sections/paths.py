@@ -73,7 +73,7 @@ def curves(store: Store) -> Picture:
             style = "-" if inputs["variant"] == "default" else ":"
             ax.plot(along, means, style, color=colours[inputs["scaling"]], lw=1.4)
         if name in PAPER:
-            ax.axhline(float(PAPER[name]), color="#333333", lw=0.9, ls=(0, (4, 3)))
+            ax.axhline(PAPER[name], color="#333333", lw=0.9, ls=(0, (4, 3)))
         ax.set_title(name)
         ax.set_xticks([0, 1], ["one feature", "equal"])
         ax.set_ylim(0, None)
