@@ -14,7 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from validation import plan, plan_beyond
-from validation.sections import evidence, real, selection, sparse
+from validation.sections import evidence, real, selection, sensitivity, sparse
 from validation.sections.paths import authors_program
 from validation.tasks import consistency, program, uncertainty
 from validation.tasks.authors import authors_variant
@@ -23,7 +23,8 @@ from validation.tasks.designs import DESIGNS
 from validation.tasks.real import load
 from validation.tasks.selection import chosen
 
-CELLS = Path(__file__).parent.parent / "validation" / "report" / "cells.jsonl.gz"
+ROOT = Path(__file__).parent.parent
+CELLS = ROOT / "validation" / "report" / "cells.jsonl.gz"
 
 
 class Given:
@@ -233,6 +234,28 @@ def test_sections_are_made_from_whatever_is_finished(seed):
     for text in [*texts, *(one.verdict.text for one in made)]:
         assert "nan" not in text.split()
         assert "of 0" not in text
+
+
+def test_numbers_of_the_readme_are_those_of_the_report():
+    text = (ROOT / "README.md").read_text()
+    store = Given(lambda cell: committed().get(without_data(str(cell))))
+    shown = []
+    section = evidence.consistency(store)
+    slopes = next(item for item in section.items if isinstance(item, str))
+    shown += re.findall(r"[−\d.]+ \[[^]]+\]", slopes)
+    assert len(shown) == 4
+    intervals, tests = (frame(evidence.uncertainty(store), number) for number in (0, 1))
+    bca = intervals[intervals["method"] == "bca"]
+    shown += [f"{value} %" for value in bca["coverage, %"]]
+    shown += [
+        f"{min(bca['lowest of a feature'], key=float)} % to {max(bca['highest'], key=float)} %"
+    ]
+    noise = tests["noise, % rejected"]
+    shown += [f"{min(noise, key=float)} % to {max(noise, key=float)} %"]
+    polish = frame(sensitivity.polish(store))
+    kept = polish[["from −1, no polish", "from s_c, no polish", "from s_c, polish"]]
+    shown += [" | ".join(row) for row in kept.to_numpy()]
+    assert [one for one in shown if one not in text] == []
 
 
 COMMITTED = {

@@ -129,7 +129,7 @@ def _html_table(table: Table) -> str:
         cells = []
         for i, value in enumerate(values):
             name = "th" if i < table.names else tag
-            kind = " class='text'" if texts[i] else ""
+            kind = " class='text'" if texts[i] else " class='name'" if i < table.names else ""
             cells.append(f"<{name}{kind}>{_inline(value)}</{name}>")
         return f"<tr>{''.join(cells)}</tr>"
 

@@ -23,6 +23,7 @@ __all__ = [
     "curve",
     "frame_of",
     "legend_below",
+    "letters",
     "mark_of",
     "mean_sd",
     "scores_of",
@@ -95,6 +96,17 @@ def mark_of(one: pd.Series, reference: pd.Series) -> str:
     return (
         " +" if signed_rank(both.iloc[:, 0].to_numpy(), both.iloc[:, 1].to_numpy()) < 0.05 else " ≃"
     )
+
+
+def letters(scaling: str, form: str) -> str:
+    """Letters for a scaling and a form in tables: r raw, s standardised, m by the range, b between.
+
+    Examples
+    --------
+    >>> letters("raw", "between"), letters("standardised", "within")
+    ('rb', 's')
+    """
+    return {"raw": "r", "standardised": "s", "range": "m"}[scaling] + "b" * (form == "between")
 
 
 def counted(table: pd.DataFrame, by: str) -> str:

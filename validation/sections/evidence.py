@@ -37,7 +37,7 @@ def _fresh(found: list[ConsistencyResults]) -> Table:
         rows.append(
             {
                 "error": name,
-                "slope, mean (sd)": mean_sd(slopes["slope"]),
+                "slope, mean (sd)": mean_sd(slopes["slope"]).replace("-", "−"),
                 "−1/2 in the 95 % interval": f"{inside.sum()} of {len(inside)}",
             }
         )

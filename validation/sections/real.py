@@ -8,7 +8,7 @@ import pandas as pd
 from validation import plan
 from validation.cells import Store
 from validation.page import Picture, Section, Table, Verdict
-from validation.sections.common import TITLES, mark_of, mean_sd, scores_of
+from validation.sections.common import TITLES, letters, mark_of, mean_sd, scores_of
 from validation.sections.faces import followed
 from validation.sections.paths import authors_program, curves, hindsight
 from validation.sections.published import PAPER, is_reached
@@ -66,26 +66,25 @@ def table4(store: Store) -> Section | None:
     )
 
 
-def _top(paths: pd.DataFrame) -> str:
-    """The best mean of some paths, and at which scaling and form."""
-    if paths.empty:
+def _top(found: pd.DataFrame) -> str:
+    """The best NMI of some paths or fits, and at which scaling and form."""
+    if found.empty:
         return "–"
-    row = paths.loc[paths["nmi"].idxmax()]
-    return f"{row['nmi']:.3f} {_letters(row)}"
+    row = found.loc[found["nmi"].idxmax()]
+    return f"{row['nmi']:.3f} {letters(row['scaling'], row['form'])}"
 
 
 def _own(scores: pd.DataFrame, best: pd.DataFrame, program: pd.DataFrame) -> dict[str, str]:
     """Entries of one data set for the published algorithm and for this package."""
     top = {one: _top(best[best["variant"] == one]) for one in ("published", "default")}
     chosen = _better(scores[scores["method"] == "ewp-published"])
-    fit = scores[scores["method"] == "ewp"]
     same = _values(scores, "ewp, same rows")
     return {
         "authors' program, best λ": _top(program),
         "published, best λ": top["published"],
         "published, λ selected": chosen[0] + mark_of(chosen[1], same),
         "this, best λ": top["default"],
-        "this, default": "–" if fit.empty else f"{fit['nmi'].iloc[0]:.3f} {_chosen(fit.iloc[0])}",
+        "this, default": _top(scores[scores["method"] == "ewp"]),
         "this, same rows": mean_sd(same),
     }
 
@@ -134,16 +133,6 @@ def _tally(scores: pd.DataFrame) -> str:
     return (
         "From the same rows, with its automatic choices, this package is significantly better and "
         f"worse than {'; '.join(parts)}. The peers' scaling was chosen in hindsight, its own not."
-    )
-
-
-def _chosen(row: pd.Series) -> str:
-    return row["scaling"][0] + ("b" if row["form"] == "between" else "")
-
-
-def _letters(row: pd.Series) -> str:
-    return {"raw": "r", "standardised": "s", "range": "m"}[row["scaling"]] + (
-        "b" if row["form"] == "between" else ""
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from validation import plan_beyond as plan
 from validation.cells import Store
 from validation.page import Section, Table, Verdict
-from validation.sections.common import frame_of
+from validation.sections.common import frame_of, letters
 from validation.sections.published import PAPER, is_reached
 from validation.tasks.designs import DESIGNS
 
@@ -18,6 +18,7 @@ _SAME = 1e-6
 _NEAR = 0.03
 _FAR = 0.1
 _BELOW = 0.05
+_SCALINGS = {"none": "raw", "standard": "standardised"}
 _KMEANS = ("k-means, raw", "k-means, standardised")
 
 
@@ -33,7 +34,10 @@ def _table(store: Store) -> pd.DataFrame:
     if chosen.empty or possible.empty:
         return pd.DataFrame()
     draws = ["name", "data", "seed"]
-    chosen["chosen"] = chosen["scaling"].replace("none", "raw") + ", " + chosen["form"]
+    chosen["chosen"] = [
+        letters(_SCALINGS[scaling], form)
+        for scaling, form in zip(chosen["scaling"], chosen["form"], strict=True)
+    ]
     criteria = chosen.pivot_table("nmi", draws, "criterion", sort=False).reset_index()
     criteria = criteria.reindex(columns=[*draws, *plan.CRITERIA]).dropna(subset="predictive")
     default = chosen[chosen["criterion"] == "predictive"]
@@ -44,7 +48,7 @@ def _table(store: Store) -> pd.DataFrame:
     table["k-means"] = table[list(_KMEANS)].max(axis=1)
     table["draws"] = groups.size()
     table["objective"] = groups["excess"].apply(_objective)
-    table["chosen"] = groups["chosen"].apply(lambda words: " or ".join(words.unique()))
+    table["chosen"] = groups["chosen"].apply(lambda words: ", ".join(words.unique()))
     return table
 
 
@@ -88,9 +92,10 @@ def choosing(store: Store) -> Section | None:
         Table(
             shown.rename_axis("data").reset_index(),
             "NMI of the fit that a user gets, its penalty, scaling and form chosen by each "
-            "criterion; what the default chose is named. k-means is the better of raw and "
-            "standardised, with ten starts. “From the classes” descends from the means of the true "
-            "classes, at what the default chose, and compares the objective reached with the fit's",
+            "criterion; “chosen” is what the default chose (r raw, s standardised, b "
+            "between form). k-means is the better of raw and standardised, with ten starts. “From "
+            "the classes” descends from the means of the true classes, at what the default chose, "
+            "and compares the objective reached with the fit's",
         ),
         "Where the descent from the classes ends higher than the fit, the fit is the better one by "
         "the objective, whatever its NMI; where it ends lower, the search missed something.",
