@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +101,32 @@ def test_a_report_is_made_from_whatever_is_finished():
     assert "Theorems 1 and 2, with numbers" in titles
     assert not any(title.startswith(("Table 1", "Table 5", "Figure")) for title in titles)
     assert "3 of" in page.ending[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--data", "nowhere"], "there is no folder nowhere"),
+        (["--jobs", "0"], "--jobs is 0"),
+    ],
+)
+def test_wrong_options_are_told_and_no_report_is_written(options, told, tmp_path):
+    done = run_program(*options, "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_sets_that_are_not_at_hand_are_named(tmp_path):
+    folders = ["--data", str(tmp_path), "--out", str(tmp_path / "out"), "--cache", str(tmp_path)]
+    done = run_program("--report", *folders)
+    assert done.returncode == 0, done.stderr
+    assert "the report leaves them out: " in done.stderr
+    assert "warpPIE10P, GLIOMA;" in done.stderr
+
+
+def run_program(*options):
+    """Run the validation's program from the root of the project."""
+    command = [sys.executable, "-m", "validation.run", *options]
+    return subprocess.run(command, cwd=REPORT.parent.parent, capture_output=True, text=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from ewp.realdata import DATA_VARIABLE
+from ewp.realdata import DATA_VARIABLE, DATASETS
 from validation.cells import Store
 
 __all__ = ["main"]
@@ -36,14 +36,28 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the cells of the report")
     parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
     args = parser.parse_args()
+    if args.jobs < 1:
+        parser.error(f"--jobs is {args.jobs}, and must be the number of processes, 1 or more")
     if args.data is not None:
         os.environ[DATA_VARIABLE] = str(args.data)
+    folder = os.environ.get(DATA_VARIABLE)
+    if folder and not Path(folder).is_dir():
+        parser.error(
+            f"there is no folder {folder}: give one with iris.csv.gz and the other sets by --data "
+            f"or {DATA_VARIABLE}, or neither, for the sets that come with other packages"
+        )
     mpl.use("Agg")
     # what a method says about its own convergence is not news here
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"
     from validation import plan
 
+    if absent := [name for name in DATASETS if name not in plan.available()]:
+        print(
+            f"not at hand, so the report leaves them out: {', '.join(absent)}; "
+            "python -m ewp.download FOLDER fetches them, then --data FOLDER finds them",
+            file=sys.stderr,
+        )
     store = Store(args.cache)
     out = args.out or _HERE / ("report" if args.full else "report-quick")
     packed = out / "cells.jsonl.gz"
