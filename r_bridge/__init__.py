@@ -7,9 +7,8 @@ call that needs it.
 
 from r_bridge import sparcl, stats
 from r_bridge.comparison import SparclComparison, SparclMethod, compare_with_sparcl
-from r_bridge.environment import Environment, check
+from r_bridge.doctor import Environment, check, install_sparcl
 from r_bridge.errors import RBridgeError, RWarning
-from r_bridge.installation import install_sparcl
 
 __all__ = [
     "Environment",

@@ -27,11 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from r_bridge.advice import package_cure
-from r_bridge.diagnosis import explain_failure, quick_problem
+from r_bridge.doctor import explain_failure, package_cure, quick_problem
 from r_bridge.errors import PackageMissingError, RBridgeError, RCallError, RWarning
 
-__all__ = ["Reply", "add_library", "call", "preserve_process_state", "require", "started"]
+__all__ = ["Reply", "add_library", "call", "preserve_process_state", "require"]
 
 
 class Reply(NamedTuple):
@@ -54,14 +53,10 @@ _session: _Session | None = None
 _importing = threading.Lock()
 
 
-def started() -> bool:
-    """Whether R runs in this process on behalf of the bridge."""
-    return _session is not None
-
-
 def add_library(path: str) -> None:
-    """Let the running R see a library that was made after it started."""
-    call("base", "add_library", {"path": path})
+    """Let R see a library that was made after it started; one that starts later finds it itself."""
+    if _session is not None:
+        call("base", "add_library", {"path": path})
 
 
 def require(package: str) -> None:

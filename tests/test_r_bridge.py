@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 
 import r_bridge
 from ewp.cli import app
-from r_bridge.advice import REQUIREMENTS
 from r_bridge.agreement import agreement_table, matched, selected
-from r_bridge.environment import Environment
+from r_bridge.doctor import REQUIREMENTS, Environment
 from r_bridge.errors import PackageMissingError, RCallError, RInputError, RNotFoundError, Rpy2Error
 from r_bridge.hierarchical import SparseHierarchy, linkage_from_merge
 from r_bridge.inputs import check_bounds, check_seed, check_start, read
