@@ -6,9 +6,10 @@ call that needs it.
 """
 
 from r_bridge import sparcl, stats
-from r_bridge.comparison import SparclComparison, SparclMethod, compare_with_sparcl
+from r_bridge.compare import SparclComparison, compare_with_sparcl
 from r_bridge.doctor import Environment, check, install_sparcl
 from r_bridge.errors import RBridgeError, RWarning
+from r_bridge.method import SparclMethod
 
 __all__ = [
     "Environment",

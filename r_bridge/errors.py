@@ -91,7 +91,7 @@ _CURES = {
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Turn the errors of the checks in `ewp.inputs` into the bridge's own.
+    """Turn the errors of ewp's own checks into the bridge's.
 
     >>> with input_errors():
     ...     raise ValueError("K=12 exceeds the 10 rows of X")

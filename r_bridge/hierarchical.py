@@ -7,25 +7,24 @@ SciPy's coding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import cut_tree
 
-from ewp.checks import check_choice, check_integer
-from ewp.kernel import Array
-from r_bridge._printed import Printed
-from r_bridge.agreement import selected
-from r_bridge.errors import input_errors
-from r_bridge.inputs import check_bounds, read
+from r_bridge.inputs import check_bound, check_choice, check_integer, read
+from r_bridge.results import PrintedResult, selected
 from r_bridge.session import call
 
 __all__ = ["SparseHierarchy", "hierarchical", "linkage_from_merge"]
 
+Linkage = Literal["average", "complete", "single", "centroid"]
+Dissimilarity = Literal["squared.distance", "absolute.value"]
 
-def linkage_from_merge(merge: np.ndarray, height: Array) -> Array:
+
+def linkage_from_merge(merge: np.ndarray, height: NDArray[np.float64]) -> NDArray[np.float64]:
     """SciPy's linkage matrix from the ``merge`` and ``height`` of R's ``hclust``.
 
     R writes row i as -i and the cluster of step j as j, both from 1; SciPy writes them as i - 1
@@ -45,7 +44,7 @@ def linkage_from_merge(merge: np.ndarray, height: Array) -> Array:
 
 
 @dataclass(frozen=True, repr=False)
-class SparseHierarchy(Printed):
+class SparseHierarchy(PrintedResult):
     """Sparse hierarchical clustering by sparcl.
 
     Attributes
@@ -67,7 +66,7 @@ class SparseHierarchy(Printed):
     wbound: float
     weights: pd.Series
     dissimilarity: pd.DataFrame
-    linkage: Array
+    linkage: NDArray[np.float64]
     order: pd.Index
     criterion: float
     console: str
@@ -90,8 +89,8 @@ class SparseHierarchy(Printed):
 def hierarchical(
     X: ArrayLike | pd.DataFrame,
     wbound: float | None = None,
-    method: Literal["average", "complete", "single", "centroid"] = "average",
-    dissimilarity: Literal["squared.distance", "absolute.value"] = "squared.distance",
+    method: Linkage = "average",
+    dissimilarity: Dissimilarity = "squared.distance",
     niter: int = 15,
 ) -> SparseHierarchy:
     """Sparse hierarchical clustering: sparcl's ``HierarchicalSparseCluster``.
@@ -120,19 +119,12 @@ def hierarchical(
         what to do.
     """
     data = read(X, columns=2)
-    bound = check_bounds(wbound)
-    with input_errors():
-        check_choice("method", method, ("average", "complete", "single", "centroid"))
-        check_choice("dissimilarity", dissimilarity, ("squared.distance", "absolute.value"))
-        check_integer("niter", niter, least=1)
-        if bound is not None and len(bound) != 1:
-            raise ValueError(f"wbound={bound.tolist()}: give one bound")
     arguments = {
         "x": data.x,
-        "wbound": bound,
-        "method": method,
-        "dissimilarity": dissimilarity,
-        "niter": int(niter),
+        "wbound": check_bound(wbound),
+        "method": check_choice("method", method, get_args(Linkage)),
+        "dissimilarity": check_choice("dissimilarity", dissimilarity, get_args(Dissimilarity)),
+        "niter": check_integer("niter", niter, least=1),
     }
     reply = call("sparcl", "HierarchicalSparseCluster", arguments)
     found = reply.value

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ewp.kernel import Array
 from ewp.methods import Problem, register
 from r_bridge import sparcl
 from r_bridge.session import require
@@ -45,8 +45,12 @@ class SparclMethod:
         return {"wbound": "gap" if self.wbound is None else self.wbound}
 
     def fit(
-        self, X: Array, k: int, start: Array, rng: np.random.Generator
-    ) -> tuple[np.ndarray, Array]:
+        self,
+        X: NDArray[np.float64],
+        k: int,
+        start: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, NDArray[np.float64]]:
         """Cluster from given centroids: labels and weights."""
         bound = self.wbound
         if bound is None:

@@ -1,27 +1,87 @@
-"""What sparcl's k-means returns, with the names of the data.
+"""What sparcl's k-means and its permutation gap return, with the names of the data.
 
-Frozen dataclasses of pandas objects. Clusters count from 0, as everywhere in Python; R counts them
-from 1. `to_native` gives the types of `ewp.sparse` and `ewp.permutation`, so that an answer of
-sparcl and a native one can be compared field by field.
+Frozen dataclasses of pandas objects, and what they share with the other results of the bridge: how
+they print and which weights count. Clusters count from 0, as everywhere in Python; R counts them
+from 1. `to_native` gives the types of the native sparse k-means, so that an answer of sparcl and a
+native one can be compared field by field.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 
 import pandas as pd
 
-from ewp.permutation import SparseGap
+from ewp.peers import SparseGap
 from ewp.sparse import SparseFit
-from r_bridge._printed import Printed, sizes
-from r_bridge.agreement import selected
 
-__all__ = ["SparseGapTable", "SparseKMeansFit", "SparseKMeansPath"]
+__all__ = [
+    "PrintedResult",
+    "SparseGapTable",
+    "SparseKMeansFit",
+    "SparseKMeansPath",
+    "cluster_sizes",
+    "selected",
+]
+
+
+class PrintedResult:
+    """Text in a terminal and HTML in a notebook, instead of all that an object holds."""
+
+    def _heading(self) -> str:
+        """One line, defined by every subclass."""
+        raise NotImplementedError
+
+    def _printed_table(self) -> pd.DataFrame | None:
+        """The table below the heading."""
+        return None
+
+    def __repr__(self) -> str:
+        table = self._printed_table()
+        if table is None:
+            return self._heading()
+        return f"{self._heading()}\n{table.to_string(float_format=_number, na_rep='-')}"
+
+    def _repr_html_(self) -> str:
+        heading = f"<p>{escape(self._heading())}</p>"
+        table = self._printed_table()
+        if table is None:
+            return heading
+        return heading + table.to_html(float_format=_number, na_rep="-")
+
+
+def _number(value: float) -> str:
+    """Three decimals, or four digits where they say more.
+
+    >>> _number(0.12345), _number(12345.678), _number(1e-5)
+    ('0.123', '1.235e+04', '1e-05')
+    """
+    return f"{value:.3f}" if value == 0 or 0.001 <= abs(value) < 1000 else f"{value:.4g}"
+
+
+def cluster_sizes(labels: pd.Series) -> str:
+    """The clusters and how many rows each has.
+
+    >>> cluster_sizes(pd.Series([0, 1, 1]))
+    '2 clusters of sizes 1, 2'
+    """
+    counts = labels.value_counts().sort_index()
+    return f"{len(counts)} clusters of sizes {', '.join(map(str, counts))}"
+
+
+def selected(weights: pd.Series, tol: float = 1e-4) -> pd.Index:
+    """Names of the features whose weight exceeds `tol` times the largest.
+
+    >>> list(selected(pd.Series({"a": 0.7, "b": 1e-11, "c": 0.3})))
+    ['a', 'c']
+    """
+    return weights.index[weights > tol * weights.max()]
 
 
 @dataclass(frozen=True, repr=False)
-class SparseKMeansFit(Printed):
+class SparseKMeansFit(PrintedResult):
     """Sparse k-means by sparcl at one bound.
 
     Attributes
@@ -56,7 +116,8 @@ class SparseKMeansFit(Printed):
 
     def _heading(self) -> str:
         used = f"{len(self.selected())} of {len(self.weights)} features"
-        return f"Sparse k-means by sparcl, wbound {self.wbound:.4g}: {sizes(self.labels)}; {used}"
+        sizes = cluster_sizes(self.labels)
+        return f"Sparse k-means by sparcl, wbound {self.wbound:.4g}: {sizes}; {used}"
 
     def selected(self, tol: float = 1e-4) -> pd.Index:
         """Names of the features whose weight exceeds `tol` times the largest."""
@@ -76,7 +137,7 @@ class SparseKMeansFit(Printed):
 
 
 @dataclass(frozen=True, repr=False)
-class SparseKMeansPath(Printed):
+class SparseKMeansPath(PrintedResult):
     """Sparse k-means by sparcl at one bound or several, in the order given.
 
     Behaves as a sequence of :class:`SparseKMeansFit`.
@@ -98,7 +159,7 @@ class SparseKMeansPath(Printed):
         n, p = len(self.labels), len(self.weights)
         return f"Sparse k-means by sparcl: {n} rows, {p} features; seed {self.seed}"
 
-    def _shown(self) -> pd.DataFrame:
+    def _printed_table(self) -> pd.DataFrame:
         return self.table()
 
     def __len__(self) -> int:
@@ -146,7 +207,7 @@ class SparseKMeansPath(Printed):
 
 
 @dataclass(frozen=True, repr=False)
-class SparseGapTable(Printed):
+class SparseGapTable(PrintedResult):
     """The permutation gap by sparcl.
 
     Attributes
@@ -174,11 +235,11 @@ class SparseGapTable(Printed):
             f"Permutation gap by sparcl, {permutations} permutations: best wbound {self.bestw:.4g}"
         )
 
-    def _shown(self) -> pd.DataFrame:
+    def _printed_table(self) -> pd.DataFrame:
         return self.table
 
     def to_native(self) -> SparseGap:
-        """The same figures as :class:`ewp.permutation.SparseGap`."""
+        """The same figures as :class:`ewp.peers.SparseGap`."""
         return SparseGap(
             bounds=self.table.index.to_numpy(),
             tots=self.table["criterion"].to_numpy(),

@@ -1,8 +1,9 @@
 """R's package sparcl: sparse k-means and sparse hierarchical clustering (Witten and Tibshirani).
 
-These functions call the real package; the native counterparts are in `ewp.sparse` and
-`ewp.permutation`; the hierarchical ones are in `r_bridge.hierarchical`. Importing this module needs
-no R; the first call starts it.
+These functions call the real package; the native counterparts are `ewp.peers.SparseKMeans` and
+`ewp.peers.sparse_gap`. What sparse k-means returns is in `r_bridge.results`, the hierarchical
+method and its tree in `r_bridge.hierarchical`. Importing this module needs no R; the first call
+starts it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ewp.checks import check_integer
-from r_bridge.errors import input_errors
+from r_bridge.errors import RInputError
 from r_bridge.hierarchical import hierarchical
-from r_bridge.inputs import Data, check_bounds, check_seed, check_start, read
+from r_bridge.inputs import Data, check_bounds, check_integer, check_seed, check_start, read
 from r_bridge.results import SparseGapTable, SparseKMeansFit, SparseKMeansPath
 from r_bridge.session import call
 
@@ -69,17 +69,16 @@ def kmeans_sparse_cluster(
     """
     data = read(X, columns=2)
     start = check_start(data.x, K, centers, least=2)
-    with input_errors():
-        check_integer("nstart", nstart, least=1)
-        check_integer("maxiter", maxiter, least=1)
+    nstart = check_integer("nstart", nstart, least=1)
+    maxiter = check_integer("maxiter", maxiter, least=1)
     seed = check_seed(seed)
     arguments = {
         "x": data.x,
         "K": start.k if start.centers is None else None,
         "centers": start.centers,
         "wbounds": check_bounds(wbounds),
-        "nstart": int(nstart),
-        "maxiter": int(maxiter),
+        "nstart": nstart,
+        "maxiter": maxiter,
         "silent": True,
     }
     reply = call("sparcl", "KMeansSparseCluster", arguments, seed)
@@ -139,19 +138,18 @@ def permute(
     data = read(X, columns=2)
     start = check_start(data.x, K, centers, least=2)
     bounds = check_bounds(wbounds)
-    with input_errors():
-        check_integer("nperms", nperms, least=2)
-        check_integer("nvals", nvals, least=2)
-        if bounds is not None and len(bounds) < 2:
-            raise ValueError(f"wbounds={bounds.tolist()}: a gap compares two bounds or more")
+    if bounds is not None and len(bounds) < 2:
+        raise RInputError(f"wbounds={bounds.tolist()}: a gap compares two bounds or more")
+    nperms = check_integer("nperms", nperms, least=2)
+    nvals = check_integer("nvals", nvals, least=2)
     seed = check_seed(seed)
     arguments = {
         "x": data.x,
         "K": start.k if start.centers is None else None,
         "centers": start.centers,
         "wbounds": bounds,
-        "nperms": int(nperms),
-        "nvals": int(nvals),
+        "nperms": nperms,
+        "nvals": nvals,
         "silent": True,
     }
     reply = call("sparcl", "KMeansSparseCluster.permute", arguments, seed)

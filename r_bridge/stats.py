@@ -1,6 +1,7 @@
 """R's package stats: its k-means, in all its algorithms.
 
-The native counterpart of the default is `ewp.hartigan_wong`.
+The function `kmeans` and its result, which prints and tidies as in R. The default algorithm is that
+of Hartigan and Wong (1979), which `ewp.peers.SparseKMeans` uses too.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ewp.checks import check_choice, check_integer
-from r_bridge._printed import Printed, sizes
-from r_bridge.errors import input_errors
-from r_bridge.inputs import check_seed, check_start, read
+from r_bridge.inputs import check_choice, check_integer, check_seed, check_start, read
+from r_bridge.results import PrintedResult, cluster_sizes
 from r_bridge.session import call
 
 __all__ = ["KMeans", "kmeans"]
@@ -24,7 +23,7 @@ Algorithm = Literal["Hartigan-Wong", "Lloyd", "Forgy", "MacQueen"]
 
 
 @dataclass(frozen=True, repr=False)
-class KMeans(Printed):
+class KMeans(PrintedResult):
     """K-means by R's ``stats::kmeans``.
 
     Attributes
@@ -61,9 +60,9 @@ class KMeans(Printed):
     def _heading(self) -> str:
         share = self.betweenss / self.totss if self.totss > 0 else float("nan")
         ratio = f"between_SS / total_SS = {100 * share:.1f} %"
-        return f"K-means by R, {self.algorithm}: {sizes(self.labels)}; {ratio}"
+        return f"K-means by R, {self.algorithm}: {cluster_sizes(self.labels)}; {ratio}"
 
-    def _shown(self) -> pd.DataFrame:
+    def _printed_table(self) -> pd.DataFrame:
         return self.centers
 
     def tidy(self) -> pd.DataFrame:
@@ -121,17 +120,13 @@ def kmeans(
     """
     data = read(X)
     start = check_start(data.x, K, centers)
-    with input_errors():
-        check_integer("iter_max", iter_max, least=1)
-        check_integer("nstart", nstart, least=1)
-        check_choice("algorithm", algorithm, get_args(Algorithm))
     seed = check_seed(seed)
     arguments = {
         "x": data.x,
         "centers": start.k if start.centers is None else start.centers,
-        "iter.max": int(iter_max),
-        "nstart": int(nstart),
-        "algorithm": algorithm,
+        "iter.max": check_integer("iter_max", iter_max, least=1),
+        "nstart": check_integer("nstart", nstart, least=1),
+        "algorithm": check_choice("algorithm", algorithm, get_args(Algorithm)),
     }
     reply = call("stats", "kmeans", arguments, seed)
     found = reply.value

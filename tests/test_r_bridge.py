@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 import r_bridge
 from ewp.cli import app
-from r_bridge.agreement import agreement_table, matched, selected
+from r_bridge.compare import agreement_table, matched, plot_comparison
 from r_bridge.doctor import REQUIREMENTS, Environment
 from r_bridge.errors import PackageMissingError, RCallError, RInputError, RNotFoundError, Rpy2Error
 from r_bridge.hierarchical import SparseHierarchy, linkage_from_merge
 from r_bridge.inputs import check_bounds, check_seed, check_start, read
-from r_bridge.pictures import plot_comparison
+from r_bridge.results import selected
 from tests.r_support import ROOT, fake_r
 
 WORKING = Environment("/opt/R", "4.2.2", "3.6.6", "3.6.5", "API", None, "1.0.4", None)
