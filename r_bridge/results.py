@@ -17,14 +17,8 @@ import pandas as pd
 from ewp.peers import SparseGap
 from ewp.sparse import SparseFit
 
-__all__ = [
-    "PrintedResult",
-    "SparseGapTable",
-    "SparseKMeansFit",
-    "SparseKMeansPath",
-    "cluster_sizes",
-    "selected",
-]
+# What users see; the helpers are for the bridge's own modules.
+__all__ = ["SparseGapTable", "SparseKMeansFit", "SparseKMeansPath"]
 
 
 class PrintedResult:

@@ -1,41 +1,23 @@
-"""The bridge against the real sparcl: its recorded outputs, native sparse k-means, comparisons."""
+"""The real sparcl: its recorded outputs, native sparse k-means beside it, threads, results."""
 
 from __future__ import annotations
 
-import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.cluster.hierarchy import is_valid_linkage
 
 import ewp
-import r_bridge
 from ewp.sparse import sparse_path
-from r_bridge import RWarning, SparclMethod, sparcl
+from r_bridge import RWarning, sparcl
 from r_bridge.errors import RCallError
 from tests import recordings
-from tests.r_support import ROOT, require_sparcl
+from tests.support.r import draw, named
 
 pytestmark = pytest.mark.sparcl
 EXACT = {"rtol": 0.0, "atol": 1e-12}
-
-
-@pytest.fixture(autouse=True)
-def _sparcl():
-    require_sparcl()
-
-
-def draw(n: int, p: int, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Data with clusters that are clear or hardly there, centres among its rows, bounds."""
-    rng = np.random.default_rng([n, p, k, seed])
-    X = rng.normal(size=(n, p))
-    X[:, : max(2, p // 4)] += rng.uniform(0, 4) * (np.arange(n) % k)[:, None]
-    X *= rng.uniform(0.3, 3, size=p)
-    centers = X[rng.choice(n, k, replace=False)]
-    return X, centers, np.sort(rng.uniform(1.3, 1.02 * np.sqrt(p), size=2))
 
 
 def assert_same(fit, recorded):
@@ -45,7 +27,7 @@ def assert_same(fit, recorded):
         np.testing.assert_allclose(getattr(fit, name), recorded[name], **EXACT, err_msg=name)
 
 
-# -- what sparcl was recorded to return -------------------------------------------------------
+# -- what sparcl was recorded to return ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(("case", "name"), recordings.starts())
@@ -88,20 +70,7 @@ def test_where_the_gap_stopped_it_stops_with_its_message(case, name):
     assert caught.value.r_message == recorded["error"]
 
 
-# -- the documentation ------------------------------------------------------------------------
-
-
-def test_the_readme_prints_what_it_says(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "r_bridge" / "README.md").read_text()
-    code, printed = re.search(r"```python\n(.*?)```.*?```text\n(.*?)```", text, re.DOTALL).groups()
-    exec(compile(code, "README.md", "exec"), {})
-    said = capsys.readouterr().out
-    assert [line.rstrip() for line in said.splitlines()] == printed.splitlines()
-    assert (tmp_path / "comparison.png").is_file()
-
-
-# -- native and live --------------------------------------------------------------------------
+# -- native and live ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -132,12 +101,7 @@ def test_a_thousand_calls_from_eight_threads_are_right():
         assert max(pool.map(distance, range(1000))) < 1e-8
 
 
-# -- results ----------------------------------------------------------------------------------
-
-
-def named(seed: int = 0) -> pd.DataFrame:
-    X, _, _ = draw(45, 8, 3, seed)
-    return pd.DataFrame(X, index=[f"s{i}" for i in range(45)], columns=list("abcdefgh"))
+# -- results ------------------------------------------------------------------------------------
 
 
 def test_a_path_carries_the_names_of_the_data(capfd):
@@ -178,71 +142,6 @@ def test_the_gap_is_a_table_over_the_bounds():
     assert f"4 permutations: best wbound {found.bestw:.4g}\n" in str(found)
     gaps = np.log(found.table["criterion"]) - np.log(found.permuted).mean(axis=1)
     np.testing.assert_allclose(found.table["gap"], gaps, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["average", "complete", "single", "centroid"])
-def test_a_hierarchy_can_be_cut_and_drawn(method):
-    X = named(3)
-    found = sparcl.hierarchical(X, wbound=2.0, method=method)
-    assert found.weights.index.equals(X.columns)
-    assert float((found.weights**2).sum()) == pytest.approx(1.0)
-    assert is_valid_linkage(found.linkage)
-    assert sorted(found.order) == sorted(X.index)
-    assert found.cut(3).nunique() == 3
-    assert found.dissimilarity.index.equals(X.index)
-
-
-def test_a_hierarchy_of_absolute_differences_has_other_weights():
-    X = named()
-    squared = sparcl.hierarchical(X, wbound=2.0)
-    absolute = sparcl.hierarchical(X, wbound=2.0, dissimilarity="absolute.value")
-    assert not np.allclose(squared.weights, absolute.weights)
-    with pytest.raises(RCallError, match="give wbound"):
-        sparcl.hierarchical(X.iloc[:, :4])
-
-
-# -- comparisons ------------------------------------------------------------------------------
-
-
-def test_three_methods_are_compared_from_the_same_centroids():
-    X = named(5)
-    truth = np.arange(45) % 3
-    found = r_bridge.compare_with_sparcl(X, 3, y=truth, wbound=1.8, lam=200.0)
-    assert list(found.table.index) == list(found.weights) == ["sparcl", "native", "EWP"]
-    np.testing.assert_allclose(found.weights.sum(), 1.0)
-    assert found.weights.index.equals(X.columns)
-    assert found.labels.index.equals(X.index)
-    assert found.centers.shape == (3, 8)
-    live, native = found.table.loc["sparcl"], found.table.loc["native"]
-    np.testing.assert_allclose(live, native)
-    assert live["ARI"] == live["overlap"] == 1.0
-    np.testing.assert_allclose(found.weights["sparcl"], found.weights["native"], atol=1e-8)
-    assert found.labels["sparcl"].equals(found.labels["native"])
-    assert "wbound 1.8, lambda 200" in str(found)
-    assert len(found.plot().axes) == 3
-
-
-def test_the_bound_of_a_comparison_is_chosen_by_the_gap():
-    X = named(5)
-    found = r_bridge.compare_with_sparcl(X, 3, lam=200.0, nperms=3, seed=2)
-    assert found.wbound == sparcl.permute(X, 3, nperms=3, seed=2).bestw
-
-
-def test_sparcl_is_a_method_of_the_comparison():
-    X = named(5)
-    options = {"n_trials": 3, "scale": None, "lam": 200.0, "wbound": 1.8, "random_state": 0}
-    found = ewp.compare(X, 3, np.arange(45) % 3, methods=("sparcl", "sparse", "ewp"), **options)
-    scores = found.scores.set_index(["method", "trial"])["nmi"]
-    np.testing.assert_allclose(scores["sparcl"], scores["sparse"])
-    weights = found.weights
-    np.testing.assert_allclose(weights.loc["sparcl"], weights.loc["sparse"], atol=1e-8)
-
-
-def test_the_method_chooses_its_own_bound():
-    X, centers, _ = draw(45, 8, 3, 5)
-    labels, weights = SparclMethod(nperms=3).fit(X, 3, centers, np.random.default_rng(0))
-    assert labels.shape == (45,)
-    assert float((weights**2).sum()) == pytest.approx(1.0)
 
 
 def test_a_fit_of_sparcl_can_be_compared_with():

@@ -1,23 +1,18 @@
-"""The bridge against real R: answers, names, warnings, output, random numbers, threads, memory."""
+"""The running R: values, warnings, output, random numbers, the process, threads, memory."""
 
 from __future__ import annotations
 
-import io
-import tarfile
 import threading
 import tracemalloc
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ewp.hartigan_wong import hartigan_wong
 from r_bridge import RWarning, session, stats
 from r_bridge.errors import RCallError
-from tests import recordings
-from tests.r_support import require_r, run_python
+from tests.support.r import clusters, require_r, run_python
 
 ALGORITHMS = ("Hartigan-Wong", "Lloyd", "Forgy", "MacQueen")
 
@@ -27,67 +22,7 @@ def _r():
     require_r()
 
 
-def clusters(seed: int = 0, n: int = 60, p: int = 5, k: int = 3) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, p)) + 5.0 * (np.arange(n) % k)[:, None]
-
-
-# -- answers ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("case", "name"), recordings.starts())
-def test_recorded_kmeans_is_returned(case, name):
-    X, start = recordings.data(case), recordings.start(case, name)
-    for max_iter, recorded in start["kmeans"].items():
-        if "error" in recorded:
-            with pytest.raises(RCallError):
-                stats.kmeans(X, centers=start["centers"], iter_max=int(max_iter))
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RWarning)
-            found = stats.kmeans(X, centers=start["centers"], iter_max=int(max_iter))
-        assert found.labels.tolist() == recorded["labels"]
-        native = hartigan_wong(X, start["centers"], max_iter=int(max_iter))
-        np.testing.assert_array_equal(found.labels, native.labels)
-        np.testing.assert_allclose(found.centers, native.centers, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(found.withinss, native.withinss, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_kmeans_keeps_the_names_and_adds_up(algorithm):
-    X = clusters()
-    columns = [f"gene {i}" for i in range(X.shape[1])]
-    table = pd.DataFrame(X, index=[f"row {i}" for i in range(len(X))], columns=columns)
-    found = stats.kmeans(table, 3, nstart=5, iter_max=50, algorithm=algorithm, seed=1)
-    assert found.labels.index.equals(table.index)
-    assert list(found.centers.columns) == columns
-    means = table.groupby(found.labels).mean()
-    np.testing.assert_allclose(found.centers, means, atol=1e-12)
-    assert found.labels.value_counts().sort_index().tolist() == found.size.tolist()
-    assert found.tot_withinss == pytest.approx(found.withinss.sum())
-    assert found.totss == pytest.approx(found.tot_withinss + found.betweenss)
-    assert list(found.tidy().columns) == ["cluster", *columns, "size", "withinss"]
-    assert list(found.glance().columns) == ["totss", "tot.withinss", "betweenss", "iter"]
-    heading, names, *_ = str(found).splitlines()
-    assert heading.startswith(f"K-means by R, {algorithm}: 3 clusters of sizes 20, 20, 20; between")
-    assert all(column in names for column in columns)
-    assert "<td>" in found._repr_html_()
-
-
-@pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "int"])
-def test_every_layout_of_the_data_gives_the_same_answer(layout):
-    X = np.round(clusters() * 4)
-    views = {
-        "C": np.ascontiguousarray(X),
-        "F": np.asfortranarray(X),
-        "strided": np.repeat(X, 2, axis=0)[::2],
-        "float32": X.astype(np.float32),
-        "int": X.astype(int),
-    }
-    wanted = stats.kmeans(X, 3, seed=1)
-    found = stats.kmeans(views[layout], 3, seed=1)
-    np.testing.assert_array_equal(found.labels, wanted.labels)
-    np.testing.assert_array_equal(found.centers, wanted.centers)
+# -- values -------------------------------------------------------------------------------------
 
 
 def test_values_come_back_with_their_kinds():
@@ -111,7 +46,7 @@ def test_arguments_may_have_any_name():
     assert list(value) == ["package", "name", "seed", "p"]
 
 
-# -- what R says ------------------------------------------------------------------------------
+# -- what R says --------------------------------------------------------------------------------
 
 
 def test_warnings_of_r_become_warnings_here():
@@ -146,7 +81,7 @@ def test_errors_of_r_keep_the_session_usable(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-# -- random numbers and other state -----------------------------------------------------------
+# -- random numbers and other state -------------------------------------------------------------
 
 STATE = """
 import locale, os, signal, sys, threading, time, warnings
@@ -223,47 +158,7 @@ def test_the_random_numbers_of_the_session_go_on_as_if_nothing_was_called():
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_without_a_seed_one_is_drawn_and_returned():
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    first, second = stats.kmeans(X, 6), stats.kmeans(X, 6)
-    assert first.seed != second.seed
-    again = stats.kmeans(X, 6, seed=first.seed)
-    pd.testing.assert_frame_equal(again.centers, first.centers)
-
-
-# -- installing -------------------------------------------------------------------------------
-
-
-def test_sparcl_is_installed_from_a_repository_and_found_at_once(tmp_path):
-    """A package of that name with nothing in it, in a repository of files and its own library."""
-    library, contrib = tmp_path / "library", tmp_path / "cran" / "src" / "contrib"
-    library.mkdir()
-    contrib.mkdir(parents=True)
-    description = "Package: sparcl\nVersion: 9.9\n"
-    (contrib / "PACKAGES").write_text(description)
-    more = "Title: T\nDescription: D.\nAuthor: A\nMaintainer: A <a@b.c>\nLicense: BSD_3_clause\n"
-    with tarfile.open(contrib / "sparcl_9.9.tar.gz", "w:gz") as archive:
-        for name, text in (("DESCRIPTION", description + more), ("NAMESPACE", "")):
-            entry = tarfile.TarInfo(f"sparcl/{name}")
-            entry.size = len(text)
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    profile = tmp_path / "profile.R"
-    where = f'c("{library}", .Library)'
-    profile.write_text(f'assign(".lib.loc", {where}, envir = environment(.libPaths))\n')
-    code = f"""
-import r_bridge
-from r_bridge import session
-asked = {{"package": "sparcl", "quietly": True}}
-print(session.call("base", "requireNamespace", asked).value[0])
-print(r_bridge.install_sparcl("file://{tmp_path}/cran"))
-print(session.call("base", "requireNamespace", asked).value[0])
-"""
-    done = run_python(code, R_PROFILE_USER=str(profile))
-    assert done.stdout.split() == ["0", "9.9", "1"], done.stderr
-    assert (library / "sparcl").is_dir()
-
-
-# -- threads, interruption, memory ------------------------------------------------------------
+# -- threads, interruption, memory --------------------------------------------------------------
 
 
 def test_a_thousand_calls_from_eight_threads_are_right():

@@ -1,0 +1,54 @@
+"""Data and options are checked before they go to R, which is not needed here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from r_bridge.errors import RInputError
+from r_bridge.inputs import check_bounds, check_seed, check_start, read
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[1.0, np.nan], [2.0, 3.0]], "contains NaN"),
+        ([["a", "b"], ["c", "d"]], "could not convert|not numeric"),
+        ([[1.0, 2.0]], "X is 1 x 2"),
+    ],
+)
+def test_unfit_data_are_refused(X, message):
+    with pytest.raises(RInputError, match=message):
+        read(X, columns=2)
+
+
+@pytest.mark.parametrize(
+    ("K", "centers", "message"),
+    [
+        (None, None, "neither K nor centers"),
+        (1, None, "K=1 must be at least 2"),
+        (9, None, "k=9 exceeds the 5 distinct rows"),
+        (None, [[0.0, 1.0, 2.0]], "centers have 3 columns, but X has 2"),
+        (3, [[0.0, 1.0], [2.0, 3.0]], "K=3, but there are 2 centers"),
+        (None, [[0.0, np.inf], [2.0, 3.0]], "infinity"),
+    ],
+)
+def test_unfit_starts_are_refused(K, centers, message):
+    X = np.arange(10.0).reshape(5, 2)
+    with pytest.raises(RInputError, match=message):
+        check_start(X, K, centers, least=2)
+
+
+@pytest.mark.parametrize("bounds", [1.0, [1.5, 0.5], [], [[1.5]], "wide", np.nan])
+def test_unfit_bounds_are_refused(bounds):
+    with pytest.raises(RInputError):
+        check_bounds(bounds)
+
+
+def test_seeds_are_checked_or_drawn():
+    assert check_seed(7) == 7
+    assert check_seed(np.random.default_rng(1)) == check_seed(np.random.default_rng(1))
+    assert check_seed(None) != check_seed(None)
+    for wrong in (-1, 2**31, 1.5, "one"):
+        with pytest.raises(RInputError, match="seed="):
+            check_seed(wrong)
