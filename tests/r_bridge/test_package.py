@@ -1,10 +1,13 @@
-"""The package as a whole: its import, its README, and the tests' own demand for R."""
+"""The package as a whole: its import, its wheel, its README, and the tests' own demand for R."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
+from zipfile import ZipFile
 
 import pytest
 
@@ -24,6 +27,33 @@ def test_importing_needs_neither_r_nor_rpy2(tmp_path):
         check=True,
     )
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_the_wheel_holds_the_bridge_and_nothing_of_the_r_package(tmp_path):
+    """Built with the hatchling that is installed, or else with one that pip fetches."""
+    installed = find_spec("hatchling") is not None
+    options = ["--no-deps", "--quiet", *(["--no-build-isolation"] if installed else [])]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", tmp_path, ROOT],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    unreachable = "No matching distribution found for hatchling" in done.stderr
+    if unreachable and os.environ.get("CI") != "true":
+        pytest.skip("hatchling, which builds the wheel, is neither installed nor in reach")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {
+        "ewp",
+        "r_bridge",
+    }
+    scripts = (path for path in (ROOT / "r_bridge").iterdir() if path.suffix in (".py", ".R"))
+    bridge = [name for name in names if name.startswith("r_bridge/")]
+    assert sorted(bridge) == sorted(f"r_bridge/{path.name}" for path in scripts)
 
 
 def test_in_ci_a_missing_r_is_a_failure(tmp_path):
