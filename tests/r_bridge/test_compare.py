@@ -9,6 +9,7 @@ import pytest
 import r_bridge
 from r_bridge import sparcl
 from r_bridge.compare import agreement_table, matched, plot_comparison
+from r_bridge.errors import RInputError
 from r_bridge.results import selected
 from tests.support.r import named
 
@@ -46,6 +47,21 @@ def test_the_picture_shows_weights_and_every_partition():
     assert "30 lighter features" in left.get_xlabel()
     assert native.get_title() == "4 of 4 rows alike"
     assert ewp.get_title() == "3 of 4 rows alike"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": 0.0}, "tol=0.0 must be a number between 0 and 1"),
+        ({"tol": "small"}, "tol='small' must be a number between 0 and 1"),
+        ({"wbound": 0.5}, "must be finite and above 1"),
+        ({"y": [0, 1]}, r"y has shape \(2,\), but X has 5 rows"),
+        ({"y": [[0], [1, 2]]}, "inhomogeneous"),
+    ],
+)
+def test_unfit_options_are_refused_before_r_is_asked(options, message):
+    with pytest.raises(RInputError, match=message):
+        r_bridge.compare_with_sparcl(np.arange(10.0).reshape(5, 2), 2, **options)
 
 
 @pytest.mark.sparcl

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from r_bridge.errors import RInputError
-from r_bridge.inputs import check_bounds, check_seed, check_start, read
+from r_bridge.inputs import (
+    check_bound,
+    check_bounds,
+    check_choice,
+    check_integer,
+    check_seed,
+    check_start,
+    read,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +60,29 @@ def test_seeds_are_checked_or_drawn():
     for wrong in (-1, 2**31, 1.5, "one"):
         with pytest.raises(RInputError, match="seed="):
             check_seed(wrong)
+
+
+@pytest.mark.parametrize("value", [0, -3, 1.0, "2", True, None, [2]])
+def test_unfit_counts_are_refused(value):
+    with pytest.raises(RInputError, match=r"nstart=.* at least 1"):
+        check_integer("nstart", value, least=1)
+
+
+def test_counts_may_be_of_numpy():
+    found = check_integer("nstart", np.int64(3), least=1)
+    assert (found, type(found)) == (3, int)
+
+
+@pytest.mark.parametrize("value", ["ward", None, 1, ["single"]])
+def test_unknown_choices_are_refused(value):
+    with pytest.raises(RInputError, match=r"method=.* give one of 'average', 'single'"):
+        check_choice("method", value, ("average", "single"))
+
+
+def test_one_bound_is_one_number():
+    assert check_bound(None) is None
+    assert check_bound([1.5]) == 1.5
+    with pytest.raises(RInputError, match=r"wbound=\[1.5, 2.0\]: give one bound"):
+        check_bound([1.5, 2.0])
+    with pytest.raises(RInputError, match=r"wbound=\[1.0\] must be finite and above 1"):
+        check_bound(1.0)
