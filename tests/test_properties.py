@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import ewp
@@ -10,9 +10,8 @@ from ewp.engine import ArrayEngine
 from ewp.rules import FixedWeights, RelativeEntropy
 from ewp.schedules import Annealed
 from ewp.solver import iterate
-from tests import reference
-
-SLOW = settings(max_examples=40, deadline=None)
+from tests.support import reference
+from tests.support.strategies import SLOW
 
 
 @st.composite

@@ -10,9 +10,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from results_factory import make_results, make_trace
 
 import ewp
+from tests.support.results import make_results, make_trace
 
 NASTY = ["a <b>&amp;", r"x_1^2 {50%} \alpha", "$cost$~", "[z]|#", "*star*"]
 

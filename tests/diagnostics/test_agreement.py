@@ -12,12 +12,12 @@ mpl.use("Agg")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
-from results_factory import make_results
 from sklearn.cluster import KMeans
 
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.results import EWPResults
+from tests.support.results import make_results
 
 
 def named(n=60, **options):

@@ -11,7 +11,7 @@ from ewp.permutation import usual_bounds
 from ewp.rules import SparseWeights
 from ewp.sparse import feature_sums
 from tests import recordings
-from tests.test_peers import SLOW, never_rises, problems
+from tests.support.strategies import SLOW, never_rises, problems
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}
 

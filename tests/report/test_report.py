@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from results_factory import make_results
 from typer.testing import CliRunner
 
 import ewp
@@ -16,6 +15,7 @@ from ewp.cli import app
 from ewp.datasets import make_simulation2
 from ewp.report import render_report
 from ewp.report_facts import data_hash, versions
+from tests.support.results import make_results
 
 NASTY = ["<script>alert(1)</script>", "</style><b>", 'a & b\'s "$x_1$"', "{{ 7 * 7 }}", "plain"]
 VOID = {"meta", "link", "br", "img"}

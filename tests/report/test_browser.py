@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from browser import Browser
-from results_factory import make_results
 
 import ewp
 from ewp.datasets import make_simulation2
+from tests.support.browser import Browser
+from tests.support.results import make_results
 
 LONG = "a_feature_with_a_name_that_is_much_longer_than_any_telephone_is_wide_" * 2
 

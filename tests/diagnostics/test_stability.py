@@ -45,7 +45,7 @@ def found(results):
 @pytest.mark.parametrize("scheme", ["boot", "subset"])
 def test_similarities_are_those_of_fpc(scheme):
     """Every resample that fpc 2.2-10 drew and clustered (by k-means) was recorded by fpc.R."""
-    file = Path(__file__).parent / "recordings" / "fpc.json"
+    file = Path(__file__).parents[1] / "recordings" / "fpc.json"
     recorded = json.loads(file.read_text())[scheme]
     original = np.array(recorded["partition"], dtype=int)
     k = original.max() + 1

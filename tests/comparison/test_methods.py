@@ -9,7 +9,7 @@ import ewp
 from ewp.datasets import make_simulation2
 from ewp.methods import METHODS, EstimatorMethod, register
 from ewp.peers import KMeans, WKMeans
-from tests.test_comparison import ALL, Recorder
+from tests.support.comparisons import ALL, Recorder
 
 
 @pytest.fixture(scope="module")

@@ -12,20 +12,8 @@ import ewp
 from ewp.datasets import make_feature_selection, make_simulation2
 from ewp.measures import MEASURES, signed_rank
 from ewp.peers import KMeans, SparseKMeans, WKMeans, sparse_gap
-from tests.test_recovery import wide_design
-
-ALL = (
-    "kmeans",
-    "harmonic",
-    "power",
-    "power-published",
-    "wkmeans",
-    "sparse",
-    "sparse-annealed",
-    "ewp",
-    "ewp-between",
-    "ewp-published",
-)
+from tests.support.comparisons import ALL, Recorder
+from tests.support.designs import wide_design
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +29,6 @@ def found(data):
     return ewp.compare(
         X, 4, labels, methods=ALL, n_trials=6, scale=None, lam=6.0, wbound=1.7, random_state=0
     )
-
-
-class Recorder:
-    """A method that remembers what it was given."""
-
-    def __init__(self, name):
-        self.name = name
-        self.seen = []
-
-    def fit(self, X, k, start, rng):
-        self.seen.append((X.copy(), k, start.copy(), rng.random()))
-        return np.arange(len(X)) % k, None
 
 
 # -- fairness ---------------------------------------------------------------------------------

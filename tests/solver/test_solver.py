@@ -14,7 +14,7 @@ from ewp.fitting import Known, Recipe, fit_array
 from ewp.rules import FixedWeights, RelativeEntropy
 from ewp.schedules import Annealed, Fixed, Hard
 from ewp.solver import centroid_step, iterate
-from tests import reference
+from tests.support import reference
 
 
 def small_sets():

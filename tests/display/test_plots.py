@@ -11,10 +11,10 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
-from results_factory import make_results, make_trace
 
 from ewp.drawing import PALETTE, subsample
 from ewp.plots import plot_clusters, plot_trace, plot_weights
+from tests.support.results import make_results, make_trace
 
 
 @pytest.fixture(autouse=True)

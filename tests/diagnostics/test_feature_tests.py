@@ -10,7 +10,6 @@ import pytest
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
-from results_factory import make_results
 from statsmodels.stats.multitest import multipletests
 
 import ewp
@@ -18,6 +17,7 @@ from ewp import feature_tests as module
 from ewp.datasets import make_simulation2
 from ewp.feature_tests import FeatureTests, permuted_dispersions
 from ewp.results import EWPResults
+from tests.support.results import make_results
 
 
 @pytest.fixture(scope="module")
