@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import ewp
+from tests.support.designs import sixty_rows
 from tests.support.results import make_results, make_trace
 
 NASTY = ["a <b>&amp;", r"x_1^2 {50%} \alpha", "$cost$~", "[z]|#", "*star*"]
@@ -332,3 +333,11 @@ def test_a_pickle_leaves_the_data_behind_and_predicts_as_before():
     pd.testing.assert_series_equal(revived.predict(X), results.predict(X))
     assert str(revived) == str(results)
     assert copy.deepcopy(results).data is None
+
+
+def test_a_copy_holds_the_data_and_saving_needs_a_folder(tmp_path):
+    X = sixty_rows()
+    found = ewp.fit(X, 2, 100.0, random_state=0)
+    assert copy.copy(found).data is X
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        found.save(tmp_path / "no" / "fit")

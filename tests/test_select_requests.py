@@ -8,9 +8,6 @@ import pytest
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
-    PredefinedSplit,
-    RepeatedKFold,
-    ShuffleSplit,
     StratifiedKFold,
 )
 
@@ -22,21 +19,6 @@ from ewp.datasets import make_simulation2
 @pytest.fixture(scope="module")
 def data():
     return make_simulation2(4, n=200, p=10, random_state=0)
-
-
-@pytest.mark.parametrize(
-    "cv",
-    [
-        KFold(3, shuffle=True, random_state=0),
-        ShuffleSplit(2, random_state=0),
-        RepeatedKFold(n_splits=2, n_repeats=2, random_state=0),
-        PredefinedSplit(np.arange(200) % 4 - 1),
-    ],
-)
-def test_splitters_of_scikit_learn_are_taken(data, cv):
-    X, _, _ = data
-    chosen = ewp.select_lambda(X, 4, cv=cv, n_lams=3, scale="standard", random_state=0)
-    assert chosen.table["replicates"].max() == cv.get_n_splits(X)
 
 
 def test_processes_do_not_change_the_choice(data):
@@ -133,39 +115,6 @@ def test_given_penalties_are_used(data):
     assert chosen.table["lam"].tolist() == [10.0, 40.0]
 
 
-def test_splits_themselves_are_taken(data):
-    X, _, _ = data
-    splitter = KFold(3, shuffle=True, random_state=0)
-    options = {"n_lams": 2, "scale": "standard", "random_state": 0}
-    asked = ewp.select_lambda(X, 4, cv=splitter, **options)
-    for cv in (splitter.split(X), list(splitter.split(X))):
-        given = ewp.select_lambda(X, 4, cv=cv, **options)
-        pd.testing.assert_frame_equal(given.table, asked.table, check_exact=True)
-    own = ewp.select_lambda(X, 4, criterion=Predictive(splitter), **options)
-    pd.testing.assert_frame_equal(own.table, asked.table, check_exact=True)
-
-
-def test_groups_stay_together_when_their_splits_are_given(data):
-    X, _, _ = data
-    groups = np.repeat(np.arange(6), [20, 20, 20, 20, 20, 100])
-    splits = list(GroupKFold(3).split(X, groups=groups))
-    chosen = ewp.select_lambda(X, 4, cv=splits, n_lams=2, scale="standard", random_state=0)
-    assert chosen.table["replicates"].tolist() == [3, 3]
-
-
-def test_splits_mean_the_same_rows_with_weights_of_zero(data):
-    X, _, _ = data
-    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    used = weight > 0
-    of_row = np.arange(len(X)) % 3
-    options = {"n_lams": 2, "scale": "standard", "random_state": 0}
-    whole = ewp.select_lambda(X, 4, cv=PredefinedSplit(of_row), sample_weight=weight, **options)
-    part = ewp.select_lambda(
-        X[used], 4, cv=PredefinedSplit(of_row[used]), sample_weight=weight[used], **options
-    )
-    np.testing.assert_allclose(whole.table["mean"], part.table["mean"], rtol=1e-9)
-
-
 def test_weights_decide_as_their_copies_do(data):
     X, _, _ = data
     noisy = X[:120] + np.random.default_rng(0).normal(0, 0.2, (120, 10))
@@ -185,15 +134,6 @@ def test_weights_that_sum_to_one_choose_as_equal_weights_do(data):
     shares = ewp.select_lambda(X, 4, sample_weight=np.full(len(X), 1 / len(X)), **options)
     assert shares.lam == pytest.approx(plain.lam / len(X))
     np.testing.assert_allclose(shares.table["mean"], plain.table["mean"], rtol=1e-6)
-
-
-def test_one_split_has_no_standard_error_and_says_none(data):
-    X, _, _ = data
-    chosen = ewp.select_lambda(
-        X, 4, cv=[(range(150), range(150, 200))], n_lams=2, scale="standard", random_state=0
-    )
-    assert chosen.table["se"].isna().all()
-    assert "nan" not in chosen.reason
 
 
 def test_nothing_scored_is_nothing_to_draw():

@@ -1,4 +1,4 @@
-"""Bad input gets a clear error; odd but good input works."""
+"""Input that cannot be right gets an error that names it."""
 
 import numpy as np
 import pandas as pd
@@ -6,9 +6,9 @@ import pytest
 from scipy import sparse
 
 import ewp
+from tests.support.designs import sixty_rows, thirty_rows
 
-RNG = np.random.default_rng(0)
-X = np.repeat([[0.0, 0.0, 0.0], [6.0, 6.0, 0.0]], 15, axis=0) + RNG.standard_normal((30, 3))
+X, GROUPS = thirty_rows(), sixty_rows()
 
 
 def changed(row, column, value):
@@ -89,6 +89,27 @@ def test_bad_input_is_named(case):
         ewp.fit(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (GROUPS, {"s0": -0.01}, "s0=-0.01 must be -0.1 or less"),
+        (GROUPS, {"scale": np.ones(3)}, "scale=array"),
+        (GROUPS, {"n_jobs": "2"}, "n_jobs='2'"),
+        (GROUPS, {"n_jobs": 0}, "n_jobs=0"),
+        (GROUPS, {"polish": "no"}, "polish='no' must be True or False"),
+        (GROUPS, {"init": np.full((2, 4), 1e200)}, "init has values above"),
+        (GROUPS, {"sample_weight": np.full(60, 1e308)}, "divide the weights by a constant"),
+        (1e-165 * GROUPS, {}, "multiply X by a constant"),
+        (np.ma.masked_greater(GROUPS, 5), {}, "masked values"),
+        (pd.DataFrame(GROUPS, columns=list("aabb")), {}, "not unique: 'a', 'b'"),
+        (pd.DataFrame(), {}, "X is empty"),
+    ],
+)
+def test_odd_inputs_are_named(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        ewp.fit(data, 2, 1.0, **options)
+
+
 def test_sparse_input_is_refused_with_advice():
     with pytest.raises(TypeError, match="toarray"):
         ewp.fit(sparse.csr_matrix(X), 2, 5.0)
@@ -106,106 +127,3 @@ def test_prediction_checks_its_columns():
     with pytest.raises(ValueError, match="row 0, column 'b'"):
         found.predict(frame.assign(b=np.nan))
     np.testing.assert_array_equal(found.predict(frame), found.labels)
-
-
-def truth_recovered(found):
-    labels = found.labels.to_numpy()
-    return len({*labels[:15]}) == 1 and len({*labels[15:]}) == 1 and labels[0] != labels[-1]
-
-
-def read_only():
-    copy = X.copy()
-    copy.setflags(write=False)
-    return copy
-
-
-GOOD = {
-    "float32": X.astype(np.float32),
-    "integers": np.rint(10 * X).astype(int),
-    "booleans beside floats": pd.DataFrame(X, columns=["a", "b", "c"]).assign(
-        flag=[True, False] * 15
-    ),
-    "nullable": pd.DataFrame(X).convert_dtypes(),
-    "objects that are numbers": pd.DataFrame(X).astype(object),
-    "lists": X.tolist(),
-    "Fortran order": np.asfortranarray(X),
-    "strided": np.repeat(X, 2, axis=0)[::2],
-    "read-only": read_only(),
-    "offset": X + 1e8,
-    "constant column": np.c_[X, np.full(30, 7.3)],
-    "duplicates": np.vstack([X[:15], X[:15], X[15:], X[15:]])[
-        np.r_[0:15, 30:45]  # 15 rows of each cluster
-    ],
-}
-
-
-@pytest.mark.parametrize("kind", GOOD)
-@pytest.mark.parametrize("scale", [None, "standard"])
-def test_odd_but_good_data_work(kind, scale):
-    data = GOOD[kind]
-    spread = np.asarray(data, dtype=float).var(axis=0).max()
-    lam = 30.0 if scale else 30.0 * spread
-    found = ewp.fit(data, 2, lam, scale=scale, random_state=0)
-    assert truth_recovered(found)
-    assert np.isfinite(found.centroids.to_numpy()).all()
-    np.testing.assert_allclose(found.weights.sum(), 1.0)
-    np.testing.assert_array_equal(np.asarray(found.predict(data)), found.labels)
-
-
-@pytest.mark.parametrize("dispersion", ["within", "between"])
-def test_constant_columns_get_no_weight_unless_asked(dispersion):
-    data = np.c_[X, np.full(30, 7.3), np.zeros(30)]
-    found = ewp.fit(data, 2, 300.0, dispersion=dispersion, random_state=0)
-    assert found.weights.iloc[3:].tolist() == [0.0, 0.0]
-    assert truth_recovered(found)
-    asked = ewp.fit(data, 2, 300.0, prior=np.ones(5), random_state=0)
-    assert asked.weights.iloc[3] == asked.weights.max()
-
-
-def test_columns_of_sixteen_orders_of_magnitude_standardise():
-    data = X * [1e-8, 1.0, 1e8]
-    plain = ewp.fit(X, 2, 10.0, scale="standard", random_state=0)
-    scaled = ewp.fit(data, 2, 10.0, scale="standard", random_state=0)
-    np.testing.assert_allclose(scaled.weights, plain.weights, rtol=1e-8)
-    np.testing.assert_array_equal(scaled.labels, plain.labels)
-    raw = ewp.fit(data, 2, 10.0, random_state=0)
-    assert np.isfinite(raw.objective)
-
-
-def test_extreme_shapes():
-    one = ewp.fit(X, 1, 5.0)
-    assert set(one.labels) == {0}
-    np.testing.assert_allclose(one.centroids.iloc[0], X.mean(axis=0))
-    every = ewp.fit(X[:6], 6, 5.0, random_state=0)
-    assert sorted(every.labels) == list(range(6))
-    np.testing.assert_allclose(every.clusters["withinss"], 0, atol=1e-20)
-    column = ewp.fit(X[:, :1], 2, 5.0, random_state=0)
-    assert column.weights.tolist() == [1.0]
-    assert truth_recovered(column)
-    same = ewp.fit(np.ones((5, 2)), 1, 5.0)
-    assert same.weights.tolist() == [0.5, 0.5]
-    single = ewp.fit(X[:1], 1, 5.0)
-    np.testing.assert_allclose(single.centroids.iloc[0], X[0])
-
-
-def test_heavily_duplicated_rows_neither_loop_nor_fail():
-    data = np.repeat(np.eye(4), 25, axis=0)
-    for k in (2, 3, 4):
-        found = ewp.fit(data, k, 20.0, random_state=0)
-        assert np.isfinite(found.centroids.to_numpy()).all()
-        assert found.converged
-    assert sorted(found.clusters["size"]) == [25, 25, 25, 25]
-
-
-@pytest.mark.parametrize(
-    "seed", [3, np.random.default_rng(3), np.random.RandomState(3), None, np.random.SeedSequence(3)]
-)
-def test_every_usual_kind_of_seed_is_taken(seed):
-    assert truth_recovered(ewp.fit(X, 2, 300.0, random_state=seed))
-
-
-def test_clusters_that_no_weighted_feature_can_tell_apart_do_not_cycle():
-    data = np.random.default_rng(0).integers(0, 2, (100, 3)).astype(float)
-    found = ewp.fit(data, 4, 1e-3, random_state=0)
-    assert found.converged
-    assert found.n_iter < 100

@@ -1,120 +1,153 @@
-"""What must not matter to a fit, and odd inputs that get an answer or a clear error."""
-
-import copy
-import threading
+"""Odd but good input works, whatever its type, shape, units, seeds and names."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import ThreadpoolController
 
 import ewp
-from ewp.blas import one_blas_thread
-from ewp.datasets import make_simulation2
-from ewp.engine import ArrayEngine
+from tests.support.designs import sixty_rows, thirty_rows
 
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((60, 4)) + 5 * (np.arange(60) < 30)[:, None]
-NAMED = pd.DataFrame(X, columns=list("abcd"))
+X, GROUPS = thirty_rows(), sixty_rows()
+NAMED = pd.DataFrame(GROUPS, columns=list("abcd"))
 
 
-# --- what must not matter ----------------------------------------------------------------------
+def truth_recovered(found):
+    labels = found.labels.to_numpy()
+    return len({*labels[:15]}) == 1 and len({*labels[15:]}) == 1 and labels[0] != labels[-1]
 
 
-@pytest.fixture(scope="module")
-def many():
-    # 1500 rows are searched whole by the polish, 3000 would be sampled
-    return make_simulation2(5, n=1500, p=20, random_state=0)[0]
+# --- data --------------------------------------------------------------------------------------
 
 
-def test_a_row_of_weight_two_is_that_row_twice_whatever_the_polish_samples(many):
-    twice = ewp.fit(np.vstack([many, many]), 5, 75.0, random_state=1)
-    weighted = ewp.fit(many, 5, 75.0, sample_weight=np.full(1500, 2.0), random_state=1)
-    assert twice.objective == pytest.approx(weighted.objective, rel=1e-12)
-    np.testing.assert_allclose(twice.centroids, weighted.centroids, atol=1e-12)
-    np.testing.assert_array_equal(twice.labels[:1500], weighted.labels)
+def read_only():
+    copy = X.copy()
+    copy.setflags(write=False)
+    return copy
 
 
-def test_rows_of_weight_zero_do_not_matter(many):
-    kept = np.arange(1500) % 3 > 0
-    strange = many.copy()
-    strange[~kept] *= 1e6
-    one = ewp.fit(strange, 5, 50.0, sample_weight=kept.astype(float), random_state=1)
-    two = ewp.fit(many[kept], 5, 50.0, random_state=1)
-    np.testing.assert_allclose(one.centroids, two.centroids, atol=1e-12)
-    np.testing.assert_array_equal(one.labels[kept], two.labels)
+GOOD = {
+    "float32": X.astype(np.float32),
+    "integers": np.rint(10 * X).astype(int),
+    "booleans beside floats": pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+        flag=[True, False] * 15
+    ),
+    "nullable": pd.DataFrame(X).convert_dtypes(),
+    "objects that are numbers": pd.DataFrame(X).astype(object),
+    "lists": X.tolist(),
+    "Fortran order": np.asfortranarray(X),
+    "strided": np.repeat(X, 2, axis=0)[::2],
+    "read-only": read_only(),
+    "offset": X + 1e8,
+    "constant column": np.c_[X, np.full(30, 7.3)],
+    "duplicates": np.vstack([X[:15], X[:15], X[15:], X[15:]])[
+        np.r_[0:15, 30:45]  # 15 rows of each cluster
+    ],
+}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_polished_fits_follow_permutations_of_rows_and_columns(many, seed):
-    rng = np.random.default_rng(seed)
-    rows, columns = rng.permutation(1500), rng.permutation(20)
-    one = ewp.fit(many, 5, 75.0, random_state=seed)
-    two = ewp.fit(many[np.ix_(rows, columns)], 5, 75.0, random_state=seed)
-    np.testing.assert_allclose(two.weights, one.weights.iloc[columns], atol=1e-12)
-    np.testing.assert_allclose(two.centroids, one.centroids.iloc[:, columns], atol=1e-12)
-    np.testing.assert_array_equal(two.labels, one.labels.iloc[rows])
+@pytest.mark.parametrize("kind", GOOD)
+@pytest.mark.parametrize("scale", [None, "standard"])
+def test_odd_but_good_data_work(kind, scale):
+    data = GOOD[kind]
+    spread = np.asarray(data, dtype=float).var(axis=0).max()
+    lam = 30.0 if scale else 30.0 * spread
+    found = ewp.fit(data, 2, lam, scale=scale, random_state=0)
+    assert truth_recovered(found)
+    assert np.isfinite(found.centroids.to_numpy()).all()
+    np.testing.assert_allclose(found.weights.sum(), 1.0)
+    np.testing.assert_array_equal(np.asarray(found.predict(data)), found.labels)
 
 
-def test_an_outlier_does_not_blur_the_canonical_order():
-    rng = np.random.default_rng(0)
-    data = np.vstack([rng.standard_normal((200, 3)), np.full((1, 3), 1e9)])
-    order, distinct = ArrayEngine(data).canonical
-    assert distinct.all()
-    shuffled = rng.permutation(201)
-    again = ArrayEngine(data[shuffled]).order
-    np.testing.assert_array_equal(data[order], data[shuffled][again])
+@pytest.mark.parametrize("dispersion", ["within", "between"])
+def test_constant_columns_get_no_weight_unless_asked(dispersion):
+    data = np.c_[X, np.full(30, 7.3), np.zeros(30)]
+    found = ewp.fit(data, 2, 300.0, dispersion=dispersion, random_state=0)
+    assert found.weights.iloc[3:].tolist() == [0.0, 0.0]
+    assert truth_recovered(found)
+    asked = ewp.fit(data, 2, 300.0, prior=np.ones(5), random_state=0)
+    assert asked.weights.iloc[3] == asked.weights.max()
 
 
-def test_equal_rows_are_known_as_such():
-    data = np.repeat(np.random.default_rng(0).integers(0, 2, (40, 6)), 3, axis=0).astype(float)
-    _, distinct = ArrayEngine(data).canonical
-    assert distinct.sum() == len(np.unique(data, axis=0))
+def test_columns_of_sixteen_orders_of_magnitude_standardise():
+    data = X * [1e-8, 1.0, 1e8]
+    plain = ewp.fit(X, 2, 10.0, scale="standard", random_state=0)
+    scaled = ewp.fit(data, 2, 10.0, scale="standard", random_state=0)
+    np.testing.assert_allclose(scaled.weights, plain.weights, rtol=1e-8)
+    np.testing.assert_array_equal(scaled.labels, plain.labels)
+    raw = ewp.fit(data, 2, 10.0, random_state=0)
+    assert np.isfinite(raw.objective)
 
 
-def test_cluster_zero_is_the_largest_also_beside_empty_ones():
-    for seed in range(20):
-        data = np.random.default_rng(seed).integers(0, 2, (60, 3)).astype(float)
-        sizes = ewp.fit(data, 4, 1e-3, random_state=seed).clusters["size"]
-        assert sizes.is_monotonic_decreasing
+def test_extreme_shapes():
+    one = ewp.fit(X, 1, 5.0)
+    assert set(one.labels) == {0}
+    np.testing.assert_allclose(one.centroids.iloc[0], X.mean(axis=0))
+    every = ewp.fit(X[:6], 6, 5.0, random_state=0)
+    assert sorted(every.labels) == list(range(6))
+    np.testing.assert_allclose(every.clusters["withinss"], 0, atol=1e-20)
+    column = ewp.fit(X[:, :1], 2, 5.0, random_state=0)
+    assert column.weights.tolist() == [1.0]
+    assert truth_recovered(column)
+    same = ewp.fit(np.ones((5, 2)), 1, 5.0)
+    assert same.weights.tolist() == [0.5, 0.5]
+    single = ewp.fit(X[:1], 1, 5.0)
+    np.testing.assert_allclose(single.centroids.iloc[0], X[0])
 
 
-def test_threads_of_blas_are_restored_after_overlapping_fits():
-    def threads():
-        return [library["num_threads"] for library in ThreadpoolController().info()]
+def test_heavily_duplicated_rows_neither_loop_nor_fail():
+    data = np.repeat(np.eye(4), 25, axis=0)
+    for k in (2, 3, 4):
+        found = ewp.fit(data, k, 20.0, random_state=0)
+        assert np.isfinite(found.centroids.to_numpy()).all()
+        assert found.converged
+    assert sorted(found.clusters["size"]) == [25, 25, 25, 25]
 
-    before = threads()
-    inside, done = threading.Event(), threading.Event()
 
-    def other():
-        with one_blas_thread():
-            inside.set()
-            done.wait()
+def test_clusters_that_no_weighted_feature_can_tell_apart_do_not_cycle():
+    data = np.random.default_rng(0).integers(0, 2, (100, 3)).astype(float)
+    found = ewp.fit(data, 4, 1e-3, random_state=0)
+    assert found.converged
+    assert found.n_iter < 100
 
-    thread = threading.Thread(target=other)
-    with one_blas_thread():
-        thread.start()
-        inside.wait()
-    blas = [info for info in ThreadpoolController().info() if info["user_api"] == "blas"]
-    assert all(info["num_threads"] == 1 for info in blas)
-    done.set()
-    thread.join()
-    assert threads() == before
+
+# --- options -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dispersion", ["within", "between"])
+def test_the_smallest_penalty_leaves_one_feature_and_the_largest_all(dispersion):
+    options = {"dispersion": dispersion, "random_state": 0}
+    assert sorted(ewp.fit(1e6 * GROUPS, 2, 1e-300, **options).weights) == [0, 0, 0, 1]
+    np.testing.assert_allclose(ewp.fit(GROUPS, 2, 1e300, **options).weights, 0.25)
+
+
+def test_large_weights_and_priors_are_only_a_matter_of_units():
+    one = ewp.fit(GROUPS, 2, 100.0, random_state=0)
+    two = ewp.fit(GROUPS, 2, 1e92, sample_weight=np.full(60, 1e90), random_state=0)
+    three = ewp.fit(GROUPS, 2, 100.0, prior=np.full(4, 1e308), random_state=0)
+    np.testing.assert_allclose(two.weights, one.weights, rtol=1e-10)
+    np.testing.assert_allclose(three.weights, one.weights, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "seed", [3, np.random.default_rng(3), np.random.RandomState(3), None, np.random.SeedSequence(3)]
+)
+def test_every_usual_kind_of_seed_is_taken(seed):
+    assert truth_recovered(ewp.fit(X, 2, 300.0, random_state=seed))
 
 
 def test_a_seed_sequence_is_left_as_it_was():
     seeds = np.random.SeedSequence(3)
-    one, two = (ewp.fit(X, 2, 100.0, random_state=seeds) for _ in range(2))
+    one, two = (ewp.fit(GROUPS, 2, 100.0, random_state=seeds) for _ in range(2))
     assert one.objective == two.objective
     assert seeds.n_children_spawned == 0
 
 
 def test_a_generator_that_cannot_spawn_is_taken():
     legacy = np.random.Generator(np.random.RandomState(0)._bit_generator)
-    assert ewp.fit(X, 2, 100.0, random_state=legacy).converged
+    assert ewp.fit(GROUPS, 2, 100.0, random_state=legacy).converged
 
 
-# --- labelled options --------------------------------------------------------------------------
+# --- names -------------------------------------------------------------------------------------
 
 
 def test_a_labelled_prior_is_matched_by_name():
@@ -136,64 +169,13 @@ def test_labelled_centroids_are_matched_by_name():
 
 
 def test_names_given_by_the_user_bind_and_names_given_for_want_of_others_do_not(tmp_path):
-    own = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])
+    own = pd.DataFrame(GROUPS, columns=["x0", "x1", "x2", "x3"])
     found = ewp.fit(own, 2, 100.0, random_state=0)
     found.save(tmp_path / "fit")
     for results in (found, ewp.EWPResults.load(tmp_path / "fit")):
         with pytest.raises(ValueError, match="in another order"):
             results.predict(own[["x1", "x0", "x2", "x3"]])
-    assert len(ewp.fit(X, 2, 100.0, random_state=0).predict(NAMED)) == 60
-
-
-# --- odd inputs --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("data", "options", "message"),
-    [
-        (X, {"s0": -0.01}, "s0=-0.01 must be -0.1 or less"),
-        (X, {"scale": np.ones(3)}, "scale=array"),
-        (X, {"n_jobs": "2"}, "n_jobs='2'"),
-        (X, {"n_jobs": 0}, "n_jobs=0"),
-        (X, {"polish": "no"}, "polish='no' must be True or False"),
-        (X, {"init": np.full((2, 4), 1e200)}, "init has values above"),
-        (X, {"sample_weight": np.full(60, 1e308)}, "divide the weights by a constant"),
-        (1e-165 * X, {}, "multiply X by a constant"),
-        (np.ma.masked_greater(X, 5), {}, "masked values"),
-        (pd.DataFrame(X, columns=list("aabb")), {}, "not unique: 'a', 'b'"),
-        (pd.DataFrame(), {}, "X is empty"),
-    ],
-)
-def test_odd_inputs_are_named(data, options, message):
-    with pytest.raises(ValueError, match=message):
-        ewp.fit(data, 2, 1.0, **options)
-
-
-@pytest.mark.parametrize("dispersion", ["within", "between"])
-def test_the_smallest_penalty_leaves_one_feature_and_the_largest_all(dispersion):
-    options = {"dispersion": dispersion, "random_state": 0}
-    assert sorted(ewp.fit(1e6 * X, 2, 1e-300, **options).weights) == [0, 0, 0, 1]
-    np.testing.assert_allclose(ewp.fit(X, 2, 1e300, **options).weights, 0.25)
-
-
-def test_rows_that_are_all_equal_have_no_critical_exponent():
-    assert ewp.critical_exponent(np.ones((5, 300))) == -np.inf
-    assert ewp.fit(np.ones((5, 300)), 1, 1.0).objective == pytest.approx(-np.log(300))
-
-
-def test_large_weights_and_priors_are_only_a_matter_of_units():
-    one = ewp.fit(X, 2, 100.0, random_state=0)
-    two = ewp.fit(X, 2, 1e92, sample_weight=np.full(60, 1e90), random_state=0)
-    three = ewp.fit(X, 2, 100.0, prior=np.full(4, 1e308), random_state=0)
-    np.testing.assert_allclose(two.weights, one.weights, rtol=1e-10)
-    np.testing.assert_allclose(three.weights, one.weights, rtol=1e-10)
-
-
-def test_a_copy_holds_the_data_and_saving_needs_a_folder(tmp_path):
-    found = ewp.fit(X, 2, 100.0, random_state=0)
-    assert copy.copy(found).data is X
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        found.save(tmp_path / "no" / "fit")
+    assert len(ewp.fit(GROUPS, 2, 100.0, random_state=0).predict(NAMED)) == 60
 
 
 @pytest.mark.filterwarnings("error")

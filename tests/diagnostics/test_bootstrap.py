@@ -83,25 +83,6 @@ def test_the_order_of_the_rows_does_not_matter(data, results):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-5, atol=1e-6)
 
 
-def test_other_weights_stay_with_their_rows(data):
-    weight = np.random.default_rng(0).uniform(0.5, 1.5, len(data))
-    weight[:10] = 0.0
-    results = ewp.fit(data, 3, lam=8.0, sample_weight=weight, random_state=0)
-    resampler = Resampler.of(source_of(results))
-    rows, drawn = resampler.draw(np.random.default_rng(0))
-    assert rows.min() >= 10
-    counts = drawn / weight[rows]
-    np.testing.assert_allclose(counts, counts.round(), atol=1e-9)
-    assert round(counts.sum()) == 150
-
-
-def test_parts_left_out_share_the_rows(results):
-    resampler = Resampler.of(source_of(results))
-    parts = resampler.leave_out(7, np.random.default_rng(0))
-    left_out = [np.setdiff1d(resampler.rows, rows) for rows, _ in parts]
-    np.testing.assert_array_equal(np.sort(np.concatenate(left_out)), np.arange(160))
-
-
 def test_a_feature_that_a_resample_does_not_vary_gets_no_weight():
     X = make_simulation2(2, n=30, p=3, n_relevant=2, random_state=0).X
     X[:, 2] = 0.0

@@ -4,13 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from ewp import engine as engine_module
 from ewp import exchange
 from ewp.assigning import assign
-from ewp.datasets import make_simulation2
 from ewp.engine import ArrayEngine
 
 
@@ -122,26 +120,3 @@ def test_hard_sums_of_many_clusters_are_those_of_their_rows(weighted):
         mine = mass * (labels == j)
         assert found.mass[j] == mine.sum()
         np.testing.assert_allclose(found.sums[j], mine @ engine.rows(np.arange(300)), atol=1e-9)
-
-
-def test_many_rows_are_polished_in_a_sample(monkeypatch):
-    X, labels, _ = make_simulation2(12, n=4000, p=20, random_state=3)
-    options = {"scale": "standard", "random_state": 0, "init": X[:12]}
-    lam = 0.05 * len(X)
-    monkeypatch.setattr(engine_module, "_WHOLE", 2000)
-    monkeypatch.setattr(engine_module, "sample_size", lambda p, k: 1500)
-    passes = []
-    plain = ArrayEngine._pass
-
-    def counted(self, *arguments):
-        passes.append(self.n)
-        return plain(self, *arguments)
-
-    rough = ewp.fit(X, 12, lam, polish=False, **options)
-    monkeypatch.setattr(ArrayEngine, "_pass", counted)
-    found = ewp.fit(X, 12, lam, **options)
-    assert found.objective < rough.objective * (1 - 1e-3)
-    assert normalized_mutual_info_score(labels, found.labels) > 0.99
-    # every pass over all rows is a step that is in the trace, or one of the few at the end
-    steps = len(found.objective_trace) + 5
-    assert sum(n == len(X) for n in passes) <= steps + 12

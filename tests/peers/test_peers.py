@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ewp
 from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans
-from ewp.rules import PowerWeights
 from ewp.sparse import feature_sums
 from tests import recordings
 from tests.support import reference
@@ -201,30 +200,6 @@ def test_wk_means_lowers_its_objective_at_every_step(problem, beta):
         float(model.metric_ @ within), rel=1e-7, abs=1e-12 * total
     )
     np.testing.assert_allclose(model.metric_, model.feature_weights_**beta)
-
-
-@given(problems(), st.floats(1.05, 10), st.integers(0, 1000))
-@SLOW
-def test_no_weights_on_the_simplex_do_better_than_the_rule_of_wk_means(problem, beta, seed):
-    X, _ = problem
-    rng = np.random.default_rng(seed)
-    totals = X.var(axis=0) * len(X)
-    dispersion = totals * rng.uniform(0.01, 1, len(totals))
-    rule = PowerWeights(beta, totals)
-    w = rule.update(dispersion)
-    value = rule.metric(w) @ dispersion
-    others = rng.dirichlet(np.ones(len(w)), 50)
-    assert ((others**beta) @ dispersion >= value * (1 - 1e-9)).all()
-    ratio = dispersion / dispersion.min()
-    expected = ratio ** (1 / (1 - beta))
-    np.testing.assert_allclose(w, expected / expected.sum(), rtol=1e-9)
-
-
-def test_features_without_dispersion_share_the_weight_of_wk_means():
-    rule = PowerWeights(2.0, np.array([4.0, 4.0, 4.0, 0.0]))
-    assert rule.start().tolist() == [1 / 3, 1 / 3, 1 / 3, 0.0]
-    assert rule.update(np.array([0.0, 1.0, 0.0, 0.0])).tolist() == [0.5, 0.0, 0.5, 0.0]
-    assert PowerWeights(2.0, np.zeros(2)).update(np.zeros(2)).tolist() == [0.5, 0.5]
 
 
 def test_wk_means_gives_a_constant_column_no_weight(blobs):

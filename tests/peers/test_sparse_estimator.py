@@ -8,7 +8,6 @@ from sklearn.datasets import load_iris
 
 from ewp.peers import SparseKMeans
 from ewp.permutation import usual_bounds
-from ewp.rules import SparseWeights
 from ewp.sparse import feature_sums
 from tests import recordings
 from tests.support.strategies import SLOW, never_rises, problems
@@ -70,13 +69,6 @@ def test_annealed_from_the_limit_is_lloyds_algorithm(problem, bound):
     limit = SparseKMeans(len(start), algorithm="annealed", s0=-np.inf, **options).fit(X)
     assert limit.objective_ == lloyd.objective_
     np.testing.assert_array_equal(limit.labels_, lloyd.labels_)
-
-
-def test_a_bound_without_effect_gives_weights_proportional_to_the_separation():
-    rule = SparseWeights(3.0, np.array([9.0, 8.0, 5.0]))
-    np.testing.assert_allclose(rule.update(np.array([6.0, 4.0, 5.0])), [0.6, 0.8, 0.0])
-    np.testing.assert_allclose(rule.update(np.array([9.0, 8.0, 5.0])), np.full(3, 3**-0.5))
-    assert rule.penalty(np.array([1.0, 0.0, 0.0])) == -9.0
 
 
 def test_one_cluster_has_equal_weights():

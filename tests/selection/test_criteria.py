@@ -11,47 +11,13 @@ from ewp.datasets import make_simulation2
 from ewp.deciding import RULES, decide
 from ewp.density import PartitionDensity, resolution
 from ewp.fitting import Recipe, fit_array
-from ewp.folds import distinct_groups, folds, given_folds, of_positive_weight
 from ewp.racing import compare, hopeful
 from ewp.rand_index import rand_index
 
-# -- folds -------------------------------------------------------------------------------------
+# -- folds --------------------------------------------------------------------------------------
 
 
-def test_equal_rows_stay_together_and_weights_count_as_copies():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (60, 2)).astype(float)
-    for fold in folds(X, None, 4, np.random.default_rng(1)):
-        train, test = {*map(tuple, X[fold.train])}, {*map(tuple, X[fold.test])}
-        assert not train & test
-        assert len(fold.train) + len(fold.test) == 60
-    values, count = np.unique(X, axis=0, return_counts=True)
-    plain = [{*map(tuple, X[f.test])} for f in folds(X, None, 4, np.random.default_rng(1))]
-    weighted = [
-        {*map(tuple, values[f.test])}
-        for f in folds(values, count.astype(float), 4, np.random.default_rng(1))
-    ]
-    assert plain == weighted
-    assert distinct_groups(X, None)[1] == len(values)
-
-
-def test_folds_of_the_users_own_are_row_numbers():
-    X = np.arange(12.0).reshape(6, 2)
-    mask = np.array([True, True, True, True, False, False])
-    (fold,) = given_folds(X, [(mask, [4, 5])])
-    assert fold.train.tolist() == [0, 1, 2, 3]
-    assert fold.test.tolist() == [4, 5]
-    # rows of weight zero are dropped, the others keep their meaning under new numbers
-    weight = np.array([1.0, 0.0, 2.0, 1.0, 0.0, 3.0])
-    (kept,) = of_positive_weight([fold], weight)
-    used = X[weight > 0]
-    assert used[kept.train].tolist() == X[[0, 2, 3]].tolist()
-    assert used[kept.test].tolist() == X[[5]].tolist()
-    with pytest.raises(ValueError, match="split 0 of cv has no test rows of positive weight"):
-        of_positive_weight([fold], np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]))
-
-
-# -- the predictive criterion ------------------------------------------------------------------
+# -- the predictive criterion -------------------------------------------------------------------
 
 
 def mixture_gain_by_loops(X, labels, test, cell):
@@ -175,7 +141,7 @@ def test_copies_have_the_resolution_of_weights():
     assert (copied > resolution(X)).any()
 
 
-# -- the other criteria ------------------------------------------------------------------------
+# -- the other criteria -------------------------------------------------------------------------
 
 
 def test_gap_equals_a_written_out_reference():
@@ -248,7 +214,7 @@ def test_weights_that_cannot_be_copies_are_proportions():
     assert scores[1].value == pytest.approx(scores[0].value, rel=1e-9)
 
 
-# -- the decision ------------------------------------------------------------------------------
+# -- the decision -------------------------------------------------------------------------------
 
 
 def scored(family, lam, values, labels=None):

@@ -1,4 +1,4 @@
-"""The search of the polish: Lloyd's iteration and breathing on a small array."""
+"""The polish: its search by Lloyd's iteration and breathing, and what it does for a fit."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
+from ewp import engine as engine_module
 from ewp.breathing import Points, _ascending, breathe
+from ewp.datasets import make_simulation2
+from ewp.engine import ArrayEngine
 from ewp.starts import plus_plus
 
 
@@ -104,3 +108,38 @@ def test_which_of_two_equals_goes_does_not_depend_on_rounding_errors():
 def test_equal_values_keep_their_order():
     assert _ascending(np.array([0.3, 0.1 + 0.2, 0.1, 0.3])).tolist() == [2, 0, 1, 3]
     assert _ascending(np.zeros(3)).tolist() == [0, 1, 2]
+
+
+def test_polish_never_raises_the_objective():
+    for seed in range(5):
+        X, _, _ = make_simulation2(8, n=300, p=12, random_state=seed)
+        rough = ewp.fit(X, 8, lam=15.0, random_state=seed, polish=False)
+        polished = ewp.fit(X, 8, lam=15.0, random_state=seed)
+        assert polished.objective <= rough.objective
+        phases = polished.objective_trace["phase"]
+        assert phases.iloc[: len(rough.objective_trace)].tolist() == list(
+            rough.objective_trace["phase"]
+        )
+
+
+def test_many_rows_are_polished_in_a_sample(monkeypatch):
+    X, labels, _ = make_simulation2(12, n=4000, p=20, random_state=3)
+    options = {"scale": "standard", "random_state": 0, "init": X[:12]}
+    lam = 0.05 * len(X)
+    monkeypatch.setattr(engine_module, "_WHOLE", 2000)
+    monkeypatch.setattr(engine_module, "sample_size", lambda p, k: 1500)
+    passes = []
+    plain = ArrayEngine._pass
+
+    def counted(self, *arguments):
+        passes.append(self.n)
+        return plain(self, *arguments)
+
+    rough = ewp.fit(X, 12, lam, polish=False, **options)
+    monkeypatch.setattr(ArrayEngine, "_pass", counted)
+    found = ewp.fit(X, 12, lam, **options)
+    assert found.objective < rough.objective * (1 - 1e-3)
+    assert normalized_mutual_info_score(labels, found.labels) > 0.99
+    # every pass over all rows is a step that is in the trace, or one of the few at the end
+    steps = len(found.objective_trace) + 5
+    assert sum(n == len(X) for n in passes) <= steps + 12

@@ -9,7 +9,6 @@ from sklearn.metrics import normalized_mutual_info_score
 import ewp
 from ewp.datasets import make_simulation1, make_simulation2
 from ewp.engine import ArrayEngine
-from ewp.exponent import engine_critical_exponent
 from ewp.fitting import Known, Recipe, fit_array
 from ewp.rules import FixedWeights, RelativeEntropy
 from ewp.schedules import Annealed, Fixed, Hard
@@ -69,69 +68,6 @@ def test_estimator_runs_the_published_algorithm():
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("weighted", [False, True])
-def test_predicted_growth_factor_matches_the_iterated_map(seed, weighted):
-    rng = np.random.default_rng(seed)
-    n, p = 200, 6
-    X = rng.standard_normal((n, p)) * rng.uniform(0.3, 2, p)
-    a = rng.uniform(0.5, 2, n) if weighted else None
-    engine = ArrayEngine(X, a)
-    w = rng.dirichlet(np.ones(p))
-    critical = engine_critical_exponent(engine, w)
-    largest = 0.5 / (1.0 - critical)
-    for s in (0.5 * critical - 0.1, 1.5 * critical - 1.0, 4 * critical - 1.0):
-        delta = rng.standard_normal(p)
-        factor = 0.0
-        for _ in range(400):  # power iteration on the map itself
-            delta *= 1e-6 / np.sqrt(w @ delta**2)
-            theta = np.vstack([delta, -delta])
-            stats = engine.statistics(theta, w, s)
-            new, _, _ = centroid_step(stats, theta)
-            moved = (new[0] - new[1]) / 2
-            factor = np.sqrt(w @ moved**2) / np.sqrt(w @ delta**2)
-            delta = moved
-        assert factor == pytest.approx(2 * (1 - s) * largest, rel=1e-6)
-        assert (factor > 1) == (s < critical)
-
-
-def test_large_feature_counts_use_the_same_exponent():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 300))
-    w = rng.dirichlet(np.ones(300))
-    engine = ArrayEngine(X)
-    centred = X - X.mean(axis=0)
-    length = (centred**2) @ w
-    G = (centred / length[:, None]).T @ centred / len(X)
-    G *= np.sqrt(np.outer(w, w))
-    wanted = 1 - 0.5 / np.linalg.eigvalsh(G)[-1]
-    assert engine_critical_exponent(engine, w) == pytest.approx(wanted, rel=1e-9)
-    assert ewp.critical_exponent(X, weights=w) == pytest.approx(wanted, rel=1e-9)
-
-
-def test_collapsed_weights_follow_from_lam():
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((100, 5)) * [1, 2, 3, 4, 5]
-    total = ((X - X.mean(axis=0)) ** 2).sum(axis=0)
-    w = np.exp(-(total - total.min()) / 50)
-    assert ewp.critical_exponent(X, lam=50.0) == pytest.approx(
-        ewp.critical_exponent(X, weights=w), rel=1e-12
-    )
-
-
-def test_automatic_start_is_the_critical_exponent():
-    X, _, _ = make_simulation2(5, n=300, p=30, random_state=0)
-    standardised = (X - X.mean(axis=0)) / X.std(axis=0)
-    fit = ewp.fit(standardised, 5, lam=45.0, random_state=0)
-    critical = ewp.critical_exponent(standardised, lam=45.0)
-    assert fit.critical_exponent == pytest.approx(critical, rel=1e-9)
-    assert critical - 0.25 < fit.s0 <= critical < -1
-    assert (4 * fit.s0).is_integer()
-    raw = ewp.fit(X, 5, lam=15.0, random_state=0)
-    assert raw.s0 == -1.0
-    assert raw.critical_exponent > -1
-
-
 def test_hard_uniform_iteration_is_lloyd():
     rng = np.random.default_rng(5)
     for _ in range(20):
@@ -178,36 +114,6 @@ def test_annealing_ends_at_the_limit():
     assert not schedule.is_final(-2.0)
 
 
-def test_between_form_is_sparse_k_means_criterion_with_entropy():
-    rng = np.random.default_rng(2)
-    X = np.repeat(rng.normal(0, 4, (3, 5)), 20, axis=0) + rng.standard_normal((60, 5))
-    lam = 100.0
-    fit = ewp.fit(X, 3, lam, dispersion="between", random_state=0)
-    labels = fit.labels.to_numpy()
-    within = sum(
-        ((X[labels == j] - X[labels == j].mean(axis=0)) ** 2).sum(axis=0) for j in range(3)
-    )
-    between = ((X - X.mean(axis=0)) ** 2).sum(axis=0) - within
-    expected = np.exp((between - between.max()) / lam)
-    np.testing.assert_allclose(fit.weights, expected / expected.sum(), rtol=1e-8)
-    w = fit.weights.to_numpy()
-    assert fit.objective == pytest.approx(-(w @ between) + lam * (w @ np.log(w)), rel=1e-10)
-
-
-def test_prior_multiplies_the_weights():
-    rng = np.random.default_rng(2)
-    X = np.repeat(rng.normal(0, 4, (3, 4)), 20, axis=0) + rng.standard_normal((60, 4))
-    prior = np.array([1.0, 2.0, 0.0, 5.0])
-    fit = ewp.fit(X, 3, lam=30.0, prior=prior, random_state=0)
-    labels = fit.labels.to_numpy()
-    within = sum(
-        ((X[labels == j] - X[labels == j].mean(axis=0)) ** 2).sum(axis=0) for j in range(3)
-    )
-    expected = prior * np.exp(-(within - within.min()) / 30.0)
-    np.testing.assert_allclose(fit.weights, expected / expected.sum(), rtol=1e-8)
-    assert fit.weights.iloc[2] == 0.0
-
-
 def test_duplicate_starting_centroids_are_separated():
     rng = np.random.default_rng(0)
     X = np.repeat([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]], 20, axis=0)
@@ -225,18 +131,6 @@ def test_more_starts_never_end_higher(n_init):
     one = ewp.fit(X, 6, lam=10.0, random_state=3, polish=False)
     more = ewp.fit(X, 6, lam=10.0, random_state=3, polish=False, n_init=n_init)
     assert more.objective <= one.objective + 1e-9 * abs(one.objective)
-
-
-def test_polish_never_raises_the_objective():
-    for seed in range(5):
-        X, _, _ = make_simulation2(8, n=300, p=12, random_state=seed)
-        rough = ewp.fit(X, 8, lam=15.0, random_state=seed, polish=False)
-        polished = ewp.fit(X, 8, lam=15.0, random_state=seed)
-        assert polished.objective <= rough.objective
-        phases = polished.objective_trace["phase"]
-        assert phases.iloc[: len(rough.objective_trace)].tolist() == list(
-            rough.objective_trace["phase"]
-        )
 
 
 def test_a_known_partition_saves_a_start_that_fails():
