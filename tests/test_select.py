@@ -1,6 +1,5 @@
 """Choosing the penalty, the scaling and the form without labels."""
 
-import inspect
 import warnings
 
 import numpy as np
@@ -9,43 +8,12 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import ewp
-from ewp import candidates as candidates_module
-from ewp.choice import choose
-from ewp.criteria import CRITERIA
 from ewp.datasets import make_simulation2
 
 
 @pytest.fixture(scope="module")
 def data():
     return make_simulation2(4, n=200, p=10, random_state=0)
-
-
-class Untouchable:
-    """Labels that nobody may look at."""
-
-    def __getattribute__(self, name):
-        raise AssertionError(f"the labels were asked for {name}")
-
-
-def test_no_label_reaches_the_selection(data):
-    X, _, _ = data
-    model = ewp.EWP(4, scale=None, dispersion="within", random_state=0)
-    blind = model.fit(X, Untouchable()).results_
-    again = model.fit(X).results_
-    assert blind.lam == again.lam
-    np.testing.assert_array_equal(blind.labels, again.labels)
-
-
-def test_the_selections_have_no_place_for_labels(data):
-    X, labels, _ = data
-    stages = [ewp.lambda_path, choose, candidates_module.candidates, candidates_module.evaluate]
-    stages += [made.score for made in CRITERIA.values()]
-    stages += [made.replicates for made in CRITERIA.values()]
-    for stage in stages:
-        assert not {"y", "labels", "truth", "target"} & set(inspect.signature(stage).parameters)
-    for select, k in ((ewp.select_lambda, 4), (ewp.select_k, [4])):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
-            select(X, k, y=labels)
 
 
 def test_auto_is_the_default_and_equals_the_fit_with_what_it_chose(data):
@@ -74,17 +42,6 @@ def test_selection_survives_saving(data, tmp_path):
     auto = ewp.fit(X, 4, scale="standard", random_state=3)
     auto.save(tmp_path / "fit")
     assert str(ewp.EWPResults.load(tmp_path / "fit").summary()) == str(auto.summary())
-
-
-def test_a_number_costs_no_selection(data, monkeypatch):
-    X, _, _ = data
-
-    def forbidden(*args, **kwargs):
-        raise AssertionError("a selection was started")
-
-    monkeypatch.setattr(candidates_module, "evaluate", forbidden)
-    monkeypatch.setattr("ewp.choice.evaluate", forbidden)
-    assert ewp.fit(X, 4, 10.0, random_state=0).lam == 10.0
 
 
 def test_table_summary_and_plot(data):
@@ -185,15 +142,6 @@ def test_every_rule_works_with_every_criterion(criterion, rule):
         "max": "the best",
     }
     assert words[rule] in chosen.reason
-
-
-def test_offsets_and_units_do_not_change_the_choice():
-    X, _, _ = make_simulation2(3, n=90, p=6, random_state=0)
-    options = {"scale": "standard", "n_lams": 3, "random_state": 0}
-    plain = ewp.select_lambda(X, 3, **options)
-    moved = ewp.select_lambda((X + 1e6) * 10.0 ** np.linspace(-8, 8, 6), 3, **options)
-    np.testing.assert_allclose(moved.table["mean"], plain.table["mean"], rtol=1e-5)
-    np.testing.assert_array_equal(moved.results.labels, plain.results.labels)
 
 
 def test_the_mark_of_the_plot_is_the_choice_at_any_scale():

@@ -3,17 +3,13 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    StratifiedKFold,
-)
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 import ewp
 from ewp.criteria import Predictive
 from ewp.datasets import make_simulation2
+from tests.support.interruptions import interrupted_from
 
 
 @pytest.fixture(scope="module")
@@ -21,44 +17,9 @@ def data():
     return make_simulation2(4, n=200, p=10, random_state=0)
 
 
-def test_processes_do_not_change_the_choice(data):
-    X, _, _ = data
-    one, two = (
-        ewp.select_lambda(X, 4, n_lams=3, scale="standard", random_state=0, n_jobs=jobs)
-        for jobs in (None, 2)
-    )
-    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
-    assert one.results.objective == two.results.objective
-
-
-def test_rows_in_any_order_and_weights_for_copies_choose_the_same(data):
-    X, _, _ = data
-    options = {"n_lams": 3, "scale": "standard", "random_state": 0}
-    plain = ewp.select_lambda(X, 4, **options)
-    order = np.random.default_rng(1).permutation(len(X))
-    shuffled = ewp.select_lambda(X[order], 4, **options)
-    np.testing.assert_allclose(shuffled.table["mean"], plain.table["mean"], rtol=1e-6)
-    assert shuffled.lam == pytest.approx(plain.lam)
-    np.testing.assert_array_equal(shuffled.results.labels, plain.results.labels.to_numpy()[order])
-    count = np.random.default_rng(2).integers(0, 3, len(X))
-    weighted = ewp.select_lambda(X, 4, sample_weight=count, **options)
-    copies = ewp.select_lambda(np.repeat(X, count, axis=0), 4, **options)
-    assert weighted.lam == pytest.approx(copies.lam)
-    np.testing.assert_allclose(weighted.table["mean"], copies.table["mean"], rtol=1e-6)
-
-
 def test_interruption_keeps_what_is_finished(data, monkeypatch):
     X, _, _ = data
-    calls = {"count": 0}
-    plain = Predictive.score
-
-    def interrupted(self, *args):
-        calls["count"] += 1
-        if calls["count"] > 8:
-            raise KeyboardInterrupt
-        return plain(self, *args)
-
-    monkeypatch.setattr(Predictive, "score", interrupted)
+    monkeypatch.setattr(Predictive, "score", interrupted_from(9, Predictive.score))
     with pytest.warns(UserWarning, match="interrupted"):
         chosen = ewp.select_lambda(X, 4, n_lams=3, scale="standard", random_state=0)
     assert not chosen.complete
@@ -113,27 +74,6 @@ def test_given_penalties_are_used(data):
     X, _, _ = data
     chosen = ewp.select_lambda(X, 4, lams=[40.0, 10.0], scale="standard", random_state=0)
     assert chosen.table["lam"].tolist() == [10.0, 40.0]
-
-
-def test_weights_decide_as_their_copies_do(data):
-    X, _, _ = data
-    noisy = X[:120] + np.random.default_rng(0).normal(0, 0.2, (120, 10))
-    count = np.full(120, 3)
-    options = {"n_lams": 4, "scale": "standard", "random_state": 0}
-    weighted = ewp.select_lambda(noisy, 4, sample_weight=count, **options)
-    copied = ewp.select_lambda(np.repeat(noisy, count, axis=0), 4, **options)
-    assert weighted.lam == pytest.approx(copied.lam)
-    columns = ["mean", "se", "effective_features", "stability", "replicates"]
-    np.testing.assert_allclose(weighted.table[columns], copied.table[columns], rtol=1e-5)
-
-
-def test_weights_that_sum_to_one_choose_as_equal_weights_do(data):
-    X, _, _ = data
-    options = {"n_lams": 3, "scale": "standard", "random_state": 0}
-    plain = ewp.select_lambda(X, 4, **options)
-    shares = ewp.select_lambda(X, 4, sample_weight=np.full(len(X), 1 / len(X)), **options)
-    assert shares.lam == pytest.approx(plain.lam / len(X))
-    np.testing.assert_allclose(shares.table["mean"], plain.table["mean"], rtol=1e-6)
 
 
 def test_nothing_scored_is_nothing_to_draw():

@@ -18,6 +18,7 @@ from ewp.datasets import make_simulation2
 from ewp.refitting import source_of
 from ewp.resampling import Resampler
 from ewp.results import EWPResults
+from tests.support.interruptions import interrupted_from
 
 FIELDS = ("weight_draws", "centroid_shifts", "weight_jackknife", "centroid_jackknife")
 
@@ -226,15 +227,7 @@ def test_the_outcome_does_not_depend_on_the_number_of_processes(results):
 
 @pytest.mark.parametrize(("stop", "kept"), [(5, 4), (9, 8)])
 def test_an_interruption_keeps_what_is_finished(results, monkeypatch, stop, kept):
-    refit, calls = module.refit, []
-
-    def interrupted(*arguments):
-        calls.append(1)
-        if len(calls) == stop:
-            raise KeyboardInterrupt
-        return refit(*arguments)
-
-    monkeypatch.setattr(module, "refit", interrupted)
+    monkeypatch.setattr(module, "refit", interrupted_from(stop, module.refit))
     with pytest.warns(UserWarning, match=f"{stop - 1} of 13 resamples are finished"):
         found = results.bootstrap(8, n_jackknife=5, random_state=0)
     assert (found.n_boot, found.complete, found.method) == (kept, False, "percentile")

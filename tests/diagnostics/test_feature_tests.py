@@ -17,6 +17,7 @@ from ewp import feature_tests as module
 from ewp.datasets import make_simulation2
 from ewp.feature_tests import FeatureTests, permuted_dispersions
 from ewp.results import EWPResults
+from tests.support.interruptions import interrupted_from
 from tests.support.results import make_results
 
 
@@ -209,15 +210,7 @@ def test_the_outcome_does_not_depend_on_the_number_of_processes(results, tests):
 
 def test_an_interruption_keeps_what_is_finished(data, monkeypatch):
     results = ewp.fit(data, 3, lam=7.5, random_state=0)
-    test_group, calls = module._test_group, []
-
-    def interrupted(*arguments):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return test_group(*arguments)
-
-    monkeypatch.setattr(module, "_test_group", interrupted)
+    monkeypatch.setattr(module, "_test_group", interrupted_from(3, module._test_group))
     with pytest.warns(UserWarning, match="2 of 7 groups of features are finished"):
         found = results.test_features(19, random_state=0)
     assert found.table["p_value"].notna().sum() == 2

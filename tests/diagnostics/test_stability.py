@@ -15,12 +15,12 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import ewp
-from ewp import cohesion
 from ewp import stability as module
-from ewp.cohesion import jaccard, silhouettes
+from ewp.cohesion import jaccard
 from ewp.datasets import make_simulation2
 from ewp.results import EWPResults
 from ewp.stability import StabilityResults
+from tests.support.interruptions import interrupted_from
 
 
 @pytest.fixture(scope="module")
@@ -62,45 +62,6 @@ def test_similarities_are_those_of_fpc(scheme):
     np.testing.assert_allclose(found.clusters["jaccard"], recorded["mean"], rtol=1e-14)
     np.testing.assert_array_equal(found.clusters["dissolved"], recorded["dissolved"])
     np.testing.assert_array_equal(found.clusters["recovered"], recorded["recovered"])
-
-
-# --- definitions -------------------------------------------------------------------------------
-
-
-def test_similarity_is_shared_rows_among_those_in_either():
-    rng = np.random.default_rng(0)
-    original, other = rng.integers(4, size=50), rng.integers(6, size=50)
-    for j, value in enumerate(jaccard(original, other, 4)):
-        mine = set(np.flatnonzero(original == j))
-        theirs = [set(np.flatnonzero(other == i)) for i in range(6)]
-        assert value == pytest.approx(max(len(mine & t) / len(mine | t) for t in theirs))
-
-
-def test_the_same_partition_under_other_numbers_has_similarity_one():
-    labels = np.array([0, 1, 1, 2, 0])
-    np.testing.assert_array_equal(jaccard(labels, np.array([5, 0, 0, 3, 5]), 3), 1.0)
-
-
-def test_silhouettes_are_in_the_weighted_metric():
-    rng = np.random.default_rng(0)
-    X, metric = rng.normal(size=(30, 3)), np.array([0.7, 0.3, 0.0])
-    labels = np.arange(30) % 3
-    distance = np.sqrt((((X[:, None] - X) ** 2) * metric).sum(axis=2))
-    expected = []
-    for i in range(30):
-        means = [distance[i, labels == j].sum() for j in range(3)]
-        own = means[labels[i]] / 9
-        other = min(means[j] / 10 for j in range(3) if j != labels[i])
-        expected.append((other - own) / max(own, other))
-    np.testing.assert_allclose(silhouettes(X, labels, metric), expected)
-
-
-def test_many_rows_are_thinned_and_one_cluster_has_no_silhouette(monkeypatch):
-    monkeypatch.setattr(cohesion, "_MOST_SILHOUETTES", 100)
-    X = np.random.default_rng(0).normal(size=(150, 1))
-    values = silhouettes(X, (X[:, 0] > 0).astype(int), np.ones(1))
-    assert np.isfinite(values).sum() == 100
-    assert np.isnan(silhouettes(X[:5], np.zeros(5, dtype=int), np.ones(1))).all()
 
 
 # --- a fit -------------------------------------------------------------------------------------
@@ -179,15 +140,7 @@ def test_the_outcome_does_not_depend_on_the_number_of_processes(results):
 
 
 def test_an_interruption_keeps_what_is_finished(results, monkeypatch):
-    replicate, calls = module._replicate, []
-
-    def interrupted(*arguments):
-        calls.append(1)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return replicate(*arguments)
-
-    monkeypatch.setattr(module, "_replicate", interrupted)
+    monkeypatch.setattr(module, "_replicate", interrupted_from(4, module._replicate))
     with pytest.warns(UserWarning, match="3 of 9 resamples are finished"):
         found = results.stability(9, random_state=0)
     assert (found.n_boot, found.complete) == (3, False)

@@ -3,7 +3,6 @@
 import re
 from html.parser import HTMLParser
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -66,15 +65,3 @@ def test_html_has_the_words_of_the_text_and_no_other_tags_than_tables(shown, kin
 def test_every_kind_of_result_is_looked_at(shown):
 
     assert {type(value) for value in shown.values()} == set(Printed.__subclasses__())
-
-
-def test_distances_come_as_a_table_when_asked():
-    X = make_simulation2(3, n=60, p=4, n_relevant=2, random_state=0).X
-    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"r{i}" for i in range(60)])
-    model = ewp.EWP(3, 3.0, random_state=0).set_output(transform="pandas").fit(frame)
-    found = model.transform(frame)
-    assert list(found.columns) == ["ewp0", "ewp1", "ewp2"]
-    assert found.index.equals(frame.index)
-    plain = model.set_output(transform="default").transform(frame)
-    np.testing.assert_array_equal(found.to_numpy(), plain)
-    np.testing.assert_array_equal(plain.argmin(axis=1), model.labels_)

@@ -93,3 +93,8 @@ def make_results(
         "spread": spread,
     }
     return EWPResults(**(made | fields))
+
+
+def uneven_weights(n: int = 60) -> np.ndarray:
+    """Weights of rows, no two of them equal."""
+    return np.random.default_rng(1).uniform(0.5, 2.0, n)
