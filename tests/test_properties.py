@@ -12,6 +12,7 @@ from ewp.rules import FixedWeights, RelativeEntropy
 from ewp.schedules import Annealed
 from ewp.solver import iterate
 from tests.support import reference
+from tests.support.results import assert_identical
 from tests.support.strategies import SLOW
 
 
@@ -199,10 +200,7 @@ def test_standardised_fits_do_not_depend_on_units_or_form(problem):
 def test_same_seed_same_answer_for_any_number_of_threads(problem):
     one, two, three = (fit(problem, n_jobs=jobs) for jobs in (1, 2, 3))
     for other in (two, three):
-        assert other.objective == one.objective
-        np.testing.assert_array_equal(other.weights, one.weights)
-        np.testing.assert_array_equal(other.centroids, one.centroids)
-        np.testing.assert_array_equal(other.labels, one.labels)
+        assert_identical(other, one)
 
 
 # --- at a size of which the polish may search a sample -----------------------------------------

@@ -10,6 +10,7 @@ from ewp import engine as engine_module
 from ewp import exchange
 from ewp.assigning import assign
 from ewp.engine import ArrayEngine
+from tests.support.results import assert_identical
 
 
 def exact_distances(X, theta, w):
@@ -45,10 +46,7 @@ def test_threads_agree_to_the_last_bit(monkeypatch, prepared):
     X = np.repeat(rng.normal(0, 3, (6, 5)), 2000, axis=0) + rng.standard_normal((12000, 5))
     fits = [ewp.fit(X, 6, 3000.0, random_state=0, n_jobs=jobs) for jobs in (1, 2, 5)]
     for other in fits[1:]:
-        assert other.objective == fits[0].objective
-        np.testing.assert_array_equal(other.weights, fits[0].weights)
-        np.testing.assert_array_equal(other.centroids, fits[0].centroids)
-        np.testing.assert_array_equal(other.labels, fits[0].labels)
+        assert_identical(other, fits[0])
 
 
 def test_large_offsets_keep_the_nearest_centroid():

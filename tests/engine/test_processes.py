@@ -14,6 +14,7 @@ from ewp.crew import can_fork
 from ewp.engine import ArrayEngine
 from ewp.rows import open_rows
 from tests.support.processes import gone, members
+from tests.support.results import assert_identical
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here: Linux can")
 
@@ -30,10 +31,7 @@ def test_processes_and_threads_agree_to_the_last_bit(monkeypatch, forked):
         for jobs in (1, 2, 3)
     )
     for other in others:
-        assert other.objective == one.objective
-        np.testing.assert_array_equal(other.weights, one.weights)
-        np.testing.assert_array_equal(other.centroids, one.centroids)
-        np.testing.assert_array_equal(other.labels, one.labels)
+        assert_identical(other, one)
     assert not members()
 
 

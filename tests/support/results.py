@@ -98,3 +98,11 @@ def make_results(
 def uneven_weights(n: int = 60) -> np.ndarray:
     """Weights of rows, no two of them equal."""
     return np.random.default_rng(1).uniform(0.5, 2.0, n)
+
+
+def assert_identical(found: EWPResults, wanted: EWPResults) -> None:
+    """Two fits agree to the last bit."""
+    assert found.objective == wanted.objective
+    np.testing.assert_array_equal(found.weights, wanted.weights)
+    np.testing.assert_array_equal(found.centroids, wanted.centroids)
+    np.testing.assert_array_equal(found.labels, wanted.labels)
