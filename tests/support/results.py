@@ -1,4 +1,4 @@
-"""Synthetic results whose sums of squares, labels and centroids belong together."""
+"""Synthetic results whose parts belong together, and when two fits are the same."""
 
 from __future__ import annotations
 
