@@ -104,3 +104,15 @@ def test_progress_goes_to_stderr_only_when_asked(data, capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "steps" in shown.err
+
+
+def test_distances_come_as_a_table_when_asked():
+    X = make_simulation2(3, n=60, p=4, n_relevant=2, random_state=0).X
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"r{i}" for i in range(60)])
+    model = EWP(3, 3.0, random_state=0).set_output(transform="pandas").fit(frame)
+    found = model.transform(frame)
+    assert list(found.columns) == ["ewp0", "ewp1", "ewp2"]
+    assert found.index.equals(frame.index)
+    plain = model.set_output(transform="default").transform(frame)
+    np.testing.assert_array_equal(found.to_numpy(), plain)
+    np.testing.assert_array_equal(plain.argmin(axis=1), model.labels_)

@@ -2,17 +2,18 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import ewp
+from ewp.datasets import make_simulation2
 from ewp.engine import ArrayEngine
 from ewp.rules import FixedWeights, RelativeEntropy
 from ewp.schedules import Annealed
 from ewp.solver import iterate
-from tests import reference
-
-SLOW = settings(max_examples=40, deadline=None)
+from tests.support import reference
+from tests.support.results import assert_identical
+from tests.support.strategies import SLOW
 
 
 @st.composite
@@ -199,7 +200,42 @@ def test_standardised_fits_do_not_depend_on_units_or_form(problem):
 def test_same_seed_same_answer_for_any_number_of_threads(problem):
     one, two, three = (fit(problem, n_jobs=jobs) for jobs in (1, 2, 3))
     for other in (two, three):
-        assert other.objective == one.objective
-        np.testing.assert_array_equal(other.weights, one.weights)
-        np.testing.assert_array_equal(other.centroids, one.centroids)
-        np.testing.assert_array_equal(other.labels, one.labels)
+        assert_identical(other, one)
+
+
+# --- at a size of which the polish may search a sample -----------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many():
+    # 1500 rows are searched whole by the polish, 3000 would be sampled
+    return make_simulation2(5, n=1500, p=20, random_state=0)[0]
+
+
+def test_a_row_of_weight_two_is_that_row_twice_whatever_the_polish_samples(many):
+    twice = ewp.fit(np.vstack([many, many]), 5, 75.0, random_state=1)
+    weighted = ewp.fit(many, 5, 75.0, sample_weight=np.full(1500, 2.0), random_state=1)
+    assert twice.objective == pytest.approx(weighted.objective, rel=1e-12)
+    np.testing.assert_allclose(twice.centroids, weighted.centroids, atol=1e-12)
+    np.testing.assert_array_equal(twice.labels[:1500], weighted.labels)
+
+
+def test_rows_of_weight_zero_do_not_matter(many):
+    kept = np.arange(1500) % 3 > 0
+    strange = many.copy()
+    strange[~kept] *= 1e6
+    one = ewp.fit(strange, 5, 50.0, sample_weight=kept.astype(float), random_state=1)
+    two = ewp.fit(many[kept], 5, 50.0, random_state=1)
+    np.testing.assert_allclose(one.centroids, two.centroids, atol=1e-12)
+    np.testing.assert_array_equal(one.labels[kept], two.labels)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_polished_fits_follow_permutations_of_rows_and_columns(many, seed):
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(1500), rng.permutation(20)
+    one = ewp.fit(many, 5, 75.0, random_state=seed)
+    two = ewp.fit(many[np.ix_(rows, columns)], 5, 75.0, random_state=seed)
+    np.testing.assert_allclose(two.weights, one.weights.iloc[columns], atol=1e-12)
+    np.testing.assert_allclose(two.centroids, one.centroids.iloc[:, columns], atol=1e-12)
+    np.testing.assert_array_equal(two.labels, one.labels.iloc[rows])

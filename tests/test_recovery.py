@@ -6,6 +6,7 @@ from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import ewp
 from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
+from tests.support.designs import wide_design
 
 
 def mean_nmi(draw, k, lam, seeds, starts=1, **options):
@@ -61,16 +62,6 @@ def test_feature_selection_simulation(scale):
         share = 0.05 if scale is None else 0.15
         found = ewp.fit(X, len(set(labels)), share * len(X), scale=scale, random_state=seed)
         assert found.weights.iloc[relevant].sum() > 0.99
-
-
-def wide_design(seed, n=80, p=2000, k=4, relevant=20):
-    """Few rows, many features, the relevant ones with the larger variance."""
-    rng = np.random.default_rng(seed)
-    labels = np.arange(n) % k
-    X = rng.normal(0, 1.5, (n, p))
-    centres = rng.normal(0, 2, (k, relevant))
-    X[:, :relevant] = centres[labels] + rng.standard_normal((n, relevant))
-    return X, labels
 
 
 def test_between_form_finds_relevant_features_of_large_variance():

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from results_factory import make_results
 
 from ewp.results import EWPResults
 from ewp.storage import FORMAT_VERSION, _decode, _encode
+from tests.support.results import make_results
 
 
 def round_trip(results, directory):

@@ -1,0 +1,104 @@
+"""Which candidate wins, which stay in the race, and how two of them are compared."""
+
+import numpy as np
+import pytest
+
+from ewp.candidates import Candidate, Family
+from ewp.criteria import Score
+from ewp.deciding import RULES, decide
+from ewp.racing import compare, hopeful
+
+
+def scored(family, lam, values, labels=None):
+    return Candidate(family, lam, [Score(v, 1.0, labels=labels) for v in values])
+
+
+def test_rules_pick_as_documented():
+    raw, standard = Family(False, False), Family(True, False)
+    best = scored(raw, 1.0, [1.0, 1.2, 1.1, 1.3])
+    close = scored(raw, 2.0, [1.1, 1.0, 1.15, 1.25])
+    worse = scored(raw, 3.0, [0.5, 0.6, 0.55, 0.7])
+    assert decide([best, close, worse], RULES["max"])[0] is best
+    assert decide([best, close, worse], RULES["1se"])[0] is close
+    assert decide([best, close, worse], RULES["1se"])[1] is best
+    equal = scored(standard, 5.0, [1.0, 1.2, 1.1, 1.3])
+    made = decide([best, equal, worse], RULES["max"])
+    assert made.chosen is equal  # units cannot change it
+    assert made.runner_up is best
+
+
+def test_stable_rule_prefers_agreeing_partitions():
+    family = Family(True, False)
+    same, other = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    firm = scored(family, 1.0, [1.0, 1.1], same)
+    shaky = Candidate(family, 2.0, [Score(1.1, 1.0, labels=same), Score(1.0, 1.0, labels=other)])
+    assert firm.stability == 1.0
+    assert shaky.stability < 0.1
+    assert decide([firm, shaky], RULES["stable"])[0] is firm
+    assert decide([firm, shaky], RULES["1se"])[0] is shaky
+
+
+def test_comparison_of_candidates_uses_rows_where_there_are_any():
+    family = Family(True, False)
+    one, two = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, np.nan, 3.0, 5.0])
+    a = Candidate(family, 1.0, [Score(1.5, 1, rows=one), Score(4.0, 1, rows=two)])
+    b = Candidate(family, 2.0, [Score(0.5, 1, rows=one - 1), Score(4.0, 1, rows=two)])
+    mean, error = compare(a, b)
+    assert mean == pytest.approx(0.5)
+    assert error == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+
+
+def test_comparison_counts_weights_as_copies():
+    family = Family(True, False)
+    rng = np.random.default_rng(0)
+    first, second, count = rng.random(9), rng.random(9), rng.integers(1, 4, 9)
+
+    def candidates(rows, copies):
+        return [Candidate(family, 1.0, [Score(0.0, 1, rows=r, copies=copies)]) for r in rows]
+
+    weighted = compare(*candidates((first, second), count.astype(float)))
+    copied = compare(*candidates((np.repeat(first, count), np.repeat(second, count)), None))
+    assert weighted == pytest.approx(copied, rel=1e-12)
+    assert copied[0] == pytest.approx(np.repeat(first - second, count).mean())
+
+
+def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty():
+    family = Family(True, False)
+    entries = [scored(family, lam, [1.0, 1.1]) for lam in (1.0, 3.0, 2.0)]
+    made = decide(entries, RULES["stable"])
+    assert made.chosen.lam == 3.0
+    assert RULES["stable"].words(made) == "the largest penalty within 0.5 SE of the best"
+
+
+def test_a_tiny_lead_is_none_however_certain():
+    family = Family(True, False)
+    certain = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.9995, 8.0995])]
+    made = decide(certain, RULES["stable"])
+    assert (made.chosen.lam, made.best.lam) == (2.0, 1.0)
+    assert RULES["stable"].words(made) == "the largest penalty within 0.01% of the best"
+    assert decide(certain, RULES["max"]).chosen.lam == 1.0
+    assert decide(certain, RULES["1se"]).chosen.lam == 1.0
+    far = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.999, 8.099])]
+    assert decide(far, RULES["stable"]).chosen.lam == 1.0
+
+
+def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
+    family = Family(True, False)
+    rows = np.linspace(7.0, 9.0, 1000)
+
+    def row_scores(lam, shift):
+        return Candidate(family, lam, [Score(8.0 - shift, 1, rows=rows - shift)] * 2)
+
+    best, close, far = (
+        row_scores(lam, shift) for lam, shift in ((1.0, 0), (2.0, 0.0007), (3.0, 0.001))
+    )
+    assert hopeful([best, close, far]) == [best, close]
+
+
+def test_candidates_that_were_given_up_set_no_standard():
+    family = Family(True, False)
+    given_up = scored(family, 1.0, [9.0])
+    finished = [scored(family, lam, [1.0, 1.0 + 0.1 * lam]) for lam in (2.0, 3.0)]
+    made = decide([given_up, *finished], RULES["max"])
+    assert made.chosen is made.best is made.top is finished[1]
+    assert made.runner_up is finished[0]
