@@ -14,6 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from validation import plan, plan_beyond
+from validation.cells import Cell
 from validation.sections import evidence, real, selection, sensitivity, sparse
 from validation.sections.paths import authors_program
 from validation.tasks import consistency, program, uncertainty
@@ -201,7 +202,8 @@ def committed():
     """Values of the committed cells by task and inputs, whatever the data's hash."""
     lines = gzip.decompress(CELLS.read_bytes()).splitlines()
     kept = [json.loads(json.loads(line)[1]) for line in lines]
-    return {without_data(one["cell"]): one["value"] for one in kept}
+    cells = (Cell(one["task"], one["inputs"]) for one in kept)
+    return {without_data(str(cell)): one["value"] for cell, one in zip(cells, kept, strict=True)}
 
 
 def without_data(text):

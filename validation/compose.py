@@ -18,7 +18,8 @@ from matplotlib import pyplot as plt
 import ewp
 from r_bridge import check
 from validation import plan
-from validation.cells import Cell, Store, source_digest
+from validation.cells import Cell, Store
+from validation.digest import source_digest
 from validation.page import Page, Picture, Section, Table, to_html, to_markdown
 from validation.sections import (
     case_study,

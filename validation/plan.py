@@ -7,12 +7,12 @@ last ranks are what takes hours; the report says how many trials every number re
 from __future__ import annotations
 
 from tests import recordings
-from validation.available import available, has_sparcl
+from validation.available import available
 from validation.cells import Cell
 from validation.plan_beyond import beyond
 from validation.tasks.real import MENDED
 
-__all__ = ["NOISE", "NUMBERS", "TRIALS", "available", "everything", "has_sparcl"]
+__all__ = ["NOISE", "NUMBERS", "TRIALS", "available", "everything"]
 
 TRIALS = 20
 #: Noise features of Table 1, numbers of clusters of Table 2.
@@ -27,6 +27,7 @@ PENALTIES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 DESIGNS = ("simulation 1", "simulation 2, raw", "simulation 2, standardised")
 #: Parts of trials in which no penalty is chosen.
 _PLAIN = ("peers", "sparcl")
+_PARTS = ("ewp", "published", "peers", "sparcl")
 _QUICK_SETS = ("iris", "wine", "newthyroid", "wdbc")
 _FACES = ("warpAR10P", "warpPIE10P")
 _WIDE = (*_FACES, "GLIOMA")
@@ -43,10 +44,6 @@ _MANY: tuple[tuple[str, dict[str, object], int], ...] = (
 )
 
 
-def _parts() -> tuple[str, ...]:
-    return ("ewp", "published", "peers", *(("sparcl",) if has_sparcl() else ()))
-
-
 def table1() -> list[Cell]:
     """Simulation 1: fresh data in each trial."""
     return [
@@ -55,10 +52,11 @@ def table1() -> list[Cell]:
             {"design": "simulation 1", "size": d, "seed": seed, "part": part},
             rank=_rank1(d, seed),
             chooses=part not in _PLAIN,
+            needs_sparcl=part == "sparcl",
         )
         for seed in range(TRIALS)
         for d in NOISE
-        for part in _parts()
+        for part in _PARTS
     ]
 
 
@@ -85,10 +83,11 @@ def table2() -> list[Cell]:
             {"design": "simulation 2", "size": k, "seed": seed, "part": part},
             rank=_rank2(k, seed, part),
             chooses=part not in _PLAIN and (part != "published" or k == 20),
+            needs_sparcl=part == "sparcl",
         )
         for seed in range(TRIALS)
         for k in NUMBERS
-        for part in _parts()
+        for part in _PARTS
         if part != "sparcl" or k == 20
     ]
 
@@ -112,10 +111,10 @@ def many_clusters() -> list[Cell]:
             {**inputs, "seed": seed},
             rank=9,
             chooses=task == "selected",
+            needs_sparcl=inputs.get("method") == "sparcl",
         )
         for task, inputs, trials in _MANY
         for seed in range(trials)
-        if inputs.get("method") != "sparcl" or has_sparcl()
     ]
 
 
@@ -127,10 +126,11 @@ def real() -> list[Cell]:
             {"name": name, "version": version, "data": data, "part": part, "count": TRIALS},
             rank=_rank_real(name, part),
             chooses=part not in _PLAIN,
+            needs_sparcl=part == "sparcl",
         )
         for name, data in available().items()
         for version in ("as it is", *(("mended",) if name in MENDED else ()))
-        for part in _parts()
+        for part in _PARTS
     ]
 
 
@@ -213,10 +213,11 @@ def boxes() -> list[Cell]:
             {"seed": seed, "scaling": scaling, "part": part},
             rank=0 if seed < 10 else 3 if seed < 30 else 6,
             chooses=part not in _PLAIN,
+            needs_sparcl=part == "sparcl",
         )
         for seed in range(REPLICATES)
         for scaling in ("raw", "standardised")
-        for part in ("native", *(("sparcl",) if has_sparcl() else ()))
+        for part in ("native", "sparcl")
     ]
 
 
@@ -276,11 +277,16 @@ def theory() -> list[Cell]:
 
 
 def sparcl() -> list[Cell]:
-    """Recorded outputs of sparcl beside native ones and, where there is R, live ones."""
-    kinds = ("native", "live") if has_sparcl() else ("native",)
+    """Recorded outputs of sparcl beside native and live ones."""
     return [
-        Cell(f"sparcl.{kind}", {"case": case}, rank=0, chooses=False)
-        for kind in kinds
+        Cell(
+            f"sparcl.{kind}",
+            {"case": case},
+            rank=0,
+            chooses=False,
+            needs_sparcl=kind == "live",
+        )
+        for kind in ("native", "live")
         for case in recordings.cases()
     ]
 

@@ -51,6 +51,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"
     from validation import plan
+    from validation.available import has_sparcl
 
     if absent := [name for name in DATASETS if name not in plan.available()]:
         print(
@@ -65,7 +66,9 @@ def main() -> None:
         print(f"{store.unpack(packed)} cells from {packed}", file=sys.stderr)
     failures: list[str] = []
     if not args.report:
-        cells = plan.everything(args.full)
+        cells = [
+            cell for cell in plan.everything(args.full) if has_sparcl() or not cell.needs_sparcl
+        ]
         try:
             failures = store.fill(cells, n_jobs=args.jobs, minutes=args.minutes, progress=True)
         except KeyboardInterrupt:
