@@ -149,18 +149,18 @@ class Store:
             value = cell.compute()
         except Exception:
             return f"{cell}\n{traceback.format_exc()}"
-        kept = {
-            "task": cell.task,
-            "inputs": cell.inputs,
-            "seconds": round(time.perf_counter() - begin, 2),
-            "value": value,
-        }
+        seconds = round(time.perf_counter() - begin, 2)
+        self.keep(cell, {"seconds": seconds, "value": value})
+        return None
+
+    def keep(self, cell: Cell, record: dict[str, Any]) -> None:
+        """Write the record of a finished cell: its value, and the seconds that it took."""
+        kept = {"task": cell.task, "inputs": cell.inputs, **record}
         path = self._path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(kept, default=float))
         partial.replace(path)
-        return None
 
     def fill(
         self,

@@ -7,6 +7,7 @@ test compares with a fresh run.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -36,8 +37,10 @@ from validation.sections import (
 )
 from validation.sections.common import scores_of
 
-__all__ = ["write"]
+__all__ = ["restamp", "write"]
 
+#: Name of the row of the report that holds the hash of the code, and how many of its digits.
+_STAMP, _DIGITS = "hash of the modules that compute", 16
 _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
     "The paper's tables": (
         simulations.table1,
@@ -76,7 +79,7 @@ def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "joblib")
     rows = [
         ("ewp", ewp.__version__),
-        ("hash of the modules that compute", source_digest()[:16]),
+        (_STAMP, source_digest()[:_DIGITS]),
         ("Python", platform.python_version()),
         *((name, version(name)) for name in packages),
         ("R", found.r_version or "–"),
@@ -152,6 +155,20 @@ def write(store: Store, out: Path, *, full: bool) -> None:
     (out / "index.html").write_text(to_html(page), encoding="utf-8")
     (out / "README.md").write_text(to_markdown(page), encoding="utf-8")
     trials(store).to_csv(out / "tables.csv", index=False)
+
+
+def restamp(out: Path) -> None:
+    """Put the hash of the present code into a report whose cells it has adopted.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the report.
+    """
+    stamp = re.compile(rf"({_STAMP}[^\n]*?)\b[0-9a-f]{{{_DIGITS}}}\b")
+    for path in (out / "index.html", out / "README.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(stamp.sub(rf"\g<1>{source_digest()[:_DIGITS]}", text), encoding="utf-8")
 
 
 def trials(store: Store) -> pd.DataFrame:

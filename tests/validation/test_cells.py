@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
 import os
 import signal
@@ -16,37 +15,6 @@ import ewp
 from validation import digest, plan
 from validation.available import has_sparcl
 from validation.cells import Cell, Store
-
-TOY = '''"""Toy."""
-CALLS = []
-
-
-def square(x):
-    CALLS.append(x)
-    return {"square": x * x}
-
-
-def fail(x):
-    raise ValueError(f"no root of {x}")
-
-
-def stop(x):
-    raise KeyboardInterrupt
-'''
-
-
-@pytest.fixture
-def toy(monkeypatch, tmp_path):
-    """A module of tasks; the calls that it counts."""
-    path = tmp_path / "toy.py"
-    path.write_text(TOY)
-    spec = importlib.util.spec_from_file_location("validation.tasks.toy", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.setitem(sys.modules, "validation.tasks.toy", module)
-    yield module.CALLS
-    digest.task_digest.cache_clear()
-    digest._read.cache_clear()
 
 
 def test_a_finished_cell_is_not_computed_again(toy, tmp_path):

@@ -15,7 +15,7 @@ from validation.cells import Cell
 from validation.compose import compose
 from validation.sections.common import scores_of
 
-REPORT = Path(__file__).parent.parent / "validation" / "report"
+REPORT = Path(__file__).parents[2] / "validation" / "report"
 
 
 class Fresh:
@@ -108,6 +108,8 @@ def test_a_report_is_made_from_whatever_is_finished():
     [
         (["--data", "nowhere"], "there is no folder nowhere"),
         (["--jobs", "0"], "--jobs is 0"),
+        (["--adopt", "0"], "--adopt is 0"),
+        (["--adopt", "5", "--before", "nowhere"], "no checkout of the project"),
     ],
 )
 def test_wrong_options_are_told_and_no_report_is_written(options, told, tmp_path):

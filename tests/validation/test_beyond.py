@@ -24,7 +24,7 @@ from validation.tasks.designs import DESIGNS
 from validation.tasks.real import load
 from validation.tasks.selection import chosen
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CELLS = ROOT / "validation" / "report" / "cells.jsonl.gz"
 
 
