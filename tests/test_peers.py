@@ -11,7 +11,8 @@ import ewp
 from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans
 from ewp.rules import PowerWeights
 from ewp.sparse import feature_sums
-from tests import recordings, reference
+from tests import reference
+from validation import recordings
 
 SLOW = settings(max_examples=40, deadline=None)
 

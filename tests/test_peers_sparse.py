@@ -10,8 +10,8 @@ from ewp.peers import SparseKMeans
 from ewp.permutation import usual_bounds
 from ewp.rules import SparseWeights
 from ewp.sparse import feature_sums
-from tests import recordings
 from tests.test_peers import SLOW, never_rises, problems
+from validation import recordings
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}
 

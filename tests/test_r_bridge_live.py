@@ -16,8 +16,8 @@ import pytest
 from ewp.hartigan_wong import hartigan_wong
 from r_bridge import RWarning, session, stats
 from r_bridge.errors import RCallError
-from tests import recordings
 from tests.r_support import require_r, run_python
+from validation import recordings
 
 ALGORITHMS = ("Hartigan-Wong", "Lloyd", "Forgy", "MacQueen")
 

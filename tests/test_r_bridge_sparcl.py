@@ -16,8 +16,8 @@ import r_bridge
 from ewp.sparse import sparse_path
 from r_bridge import RWarning, SparclMethod, sparcl
 from r_bridge.errors import RCallError
-from tests import recordings
 from tests.r_support import ROOT, require_sparcl
+from validation import recordings
 
 pytestmark = pytest.mark.sparcl
 EXACT = {"rtol": 0.0, "atol": 1e-12}

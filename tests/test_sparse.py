@@ -13,7 +13,7 @@ from ewp.hartigan_wong import hartigan_wong
 from ewp.permutation import SparseGap, sparse_gap, usual_bounds
 from ewp.soft_threshold import threshold_weights
 from ewp.sparse import feature_sums, random_partition, sparse_fit, sparse_path
-from tests import recordings
+from validation import recordings
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}
 

@@ -6,7 +6,7 @@ last ranks are what takes hours; the report says how many trials every number re
 
 from __future__ import annotations
 
-from tests import recordings
+from validation import recordings
 from validation.available import available
 from validation.cells import Cell
 from validation.plan_beyond import beyond

@@ -8,7 +8,7 @@ import numpy as np
 
 from ewp.permutation import sparse_gap
 from ewp.sparse import sparse_path
-from tests import recordings
+from validation import recordings
 
 __all__ = ["live", "native"]
 

@@ -1,12 +1,13 @@
-"""Recorded outputs of R: sparse k-means by sparcl 1.0.4 and k-means by stats::kmeans, R 4.2.2.
+"""Recorded outputs of R, and how they are read.
 
-`recordings/sparcl.json.gz` holds eleven data sets, each with two sets of starting centres, five
-column-wise permutations, and what R made of them. Numbers have 17 significant digits, so they are
-the doubles of R; clusters and row numbers count from 0. For each case: ``x``, ``k``,
-``permutations``, ``random`` (sparcl with 20 random starts) and, for each of the ``starts``,
-``centers``, ``kmeans`` (Hartigan-Wong, by ``iter.max``), ``single`` (one sparcl call per bound),
-``path`` (one call for all bounds), ``stopped`` (bounds at which sparcl ended with an error) and
-``gap`` (the permutation gap: its figures and the fits on permuted data, or its error).
+`sparcl.json.gz` holds sparse k-means by sparcl 1.0.4 and k-means by stats::kmeans, R 4.2.2: eleven
+data sets, each with two sets of starting centres, five column-wise permutations, and what R made of
+them. Numbers have 17 significant digits, so they are the doubles of R; clusters and row numbers
+count from 0. For each case: ``x``, ``k``, ``permutations``, ``random`` (sparcl with 20 random
+starts) and, for each of the ``starts``, ``centers``, ``kmeans`` (Hartigan-Wong, by ``iter.max``),
+``single`` (one sparcl call per bound), ``path`` (one call for all bounds), ``stopped`` (bounds at
+which sparcl ended with an error) and ``gap`` (the permutation gap: its figures and the fits on
+permuted data, or its error). `fpc.json` holds resamples of clusters by fpc, as `fpc.R` made them.
 """
 
 from __future__ import annotations
@@ -19,15 +20,34 @@ from typing import Any
 
 import numpy as np
 
+__all__ = [
+    "cases",
+    "data",
+    "fits",
+    "fpc",
+    "gaps",
+    "same_partition",
+    "start",
+    "starts",
+]
+
+_FOLDER = Path(__file__).parent
+
 
 @cache
 def cases() -> dict[str, dict[str, Any]]:
     """All cases by name."""
-    file = Path(__file__).parent / "recordings" / "sparcl.json.gz"
-    return json.loads(gzip.decompress(file.read_bytes()))["cases"]
+    return json.loads(gzip.decompress((_FOLDER / "sparcl.json.gz").read_bytes()))["cases"]
+
+
+@cache
+def fpc() -> dict[str, dict[str, Any]]:
+    """What fpc's clusterboot made of its resamples, for both of its schemes."""
+    return json.loads((_FOLDER / "fpc.json").read_text())
 
 
 def data(case: str) -> np.ndarray:
+    """Rows and features of a case."""
     return np.array(cases()[case]["x"])
 
 
