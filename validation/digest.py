@@ -47,7 +47,6 @@ SILENT_MODULES = (
     "consistency_plots",
     "demo",
     "diagnostic_plots",
-    "download",
     "drawing",
     "plots",
     "report*",

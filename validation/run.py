@@ -69,7 +69,7 @@ def main() -> None:
     if absent := [name for name in DATASETS if name not in plan.available()]:
         print(
             f"not at hand, so the report leaves them out: {', '.join(absent)}; "
-            "python -m ewp.download FOLDER fetches them, then --data FOLDER finds them",
+            "python -m validation.download FOLDER fetches them, then --data FOLDER finds them",
             file=sys.stderr,
         )
     store = Store(args.cache)

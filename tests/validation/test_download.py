@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from ewp import download
 from ewp.datasets import DATASETS, load_dataset
-from ewp.download import SOURCES, Source, download_datasets, read_keel
+from validation import download
+from validation.download import SOURCES, Source, download_datasets, read_keel
 
 KEEL = """@relation cars
 @attribute Weight real [1.0, 9.5]
@@ -129,7 +129,7 @@ def test_unknown_names_are_refused():
 
 def test_without_pooch_the_cure_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"ewp\[data\]"):
+    with pytest.raises(ImportError, match=r"ewp\[dev\]"):
         download_datasets(tmp_path, ["iris"])
 
 
@@ -172,7 +172,7 @@ def test_the_command_writes_the_files(monkeypatch, tmp_path, site, capsys):
     folder, address = site
     serve(monkeypatch, folder, "automobile", "cars.dat", KEEL.encode())
     monkeypatch.setattr(download, "download_datasets", partial(download_datasets, address=address))
-    monkeypatch.setattr(sys, "argv", ["ewp.download", str(tmp_path / "data"), "automobile"])
+    monkeypatch.setattr(sys, "argv", ["validation.download", str(tmp_path / "data"), "automobile"])
     download.main()
     assert capsys.readouterr().out.strip().endswith("automobile.csv.gz")
     assert load_dataset("automobile", tmp_path / "data").k == 3

