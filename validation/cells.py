@@ -1,9 +1,9 @@
 """Cells: pieces of a long computation, each kept in a file as soon as it is finished.
 
-A cell is a function of `validation.tasks` and its inputs. The name of its file is a hash of these
-and of the code (`validation.digest`): what is on disk is what the code at hand would find. A cell
-in which nothing is chosen automatically does not depend on the code that chooses, and may not call
-it. An interruption loses the cell under way.
+A cell is a function of one of `validation.studies` and its inputs. The name of its file is a hash
+of these and of the code (`validation.digest`): what is on disk is what the code at hand would find.
+A cell in which nothing is chosen automatically does not depend on the code that chooses, and may
+not call it. An interruption loses the cell under way.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,20 @@ from joblib import Parallel, delayed
 
 import ewp
 from ewp._progress import tqdm
+from r_bridge import check
 from validation.digest import source_digest, task_digest
 
-__all__ = ["Cell", "Store"]
+__all__ = ["Cell", "Store", "has_sparcl"]
 
 #: The function through which all choices go, where the estimator finds it.
 _GATE = "choose"
+
+
+@cache
+def has_sparcl() -> bool:
+    """Whether sparcl can be called."""
+    found = check()
+    return not found.problems and found.sparcl is not None
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class Cell:
     Attributes
     ----------
     task : str
-        Module below `validation.tasks` and function, as in ``"simulations.table1"``.
+        Module of `validation.studies` and function, as in ``"simulations.trial"``.
     inputs : dict
         Arguments of the function: numbers, texts, lists of these.
     rank : int
@@ -64,7 +73,7 @@ class Cell:
     def _place(self) -> tuple[str, str]:
         """Module and name of the function."""
         module, _, function = self.task.rpartition(".")
-        return f"validation.tasks.{module}", function
+        return f"validation.studies.{module}", function
 
     @property
     def key(self) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from ewp.realdata import DATA_VARIABLE, DATASETS
-from validation.cells import Store
+from validation.cells import Store, has_sparcl
 
 __all__ = ["main"]
 
@@ -64,9 +64,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"
     from validation import plan
-    from validation.available import has_sparcl
+    from validation.data import available
 
-    if absent := [name for name in DATASETS if name not in plan.available()]:
+    if absent := [name for name in DATASETS if name not in available()]:
         print(
             f"not at hand, so the report leaves them out: {', '.join(absent)}; "
             "python -m validation.download FOLDER fetches them, then --data FOLDER finds them",
@@ -105,7 +105,6 @@ def _adopt(args: argparse.Namespace, store: Store, out: Path) -> None:
     """Adopt the cells of a report, or say what differs."""
     from validation import plan
     from validation.adoption import adopt
-    from validation.available import has_sparcl
     from validation.compose import restamp
 
     wrong = adopt(

@@ -32,10 +32,10 @@ def toy(monkeypatch, tmp_path):
     """A module of tasks; the calls that it counts."""
     path = tmp_path / "toy.py"
     path.write_text(TOY)
-    spec = importlib.util.spec_from_file_location("validation.tasks.toy", path)
+    spec = importlib.util.spec_from_file_location("validation.studies.toy", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setitem(sys.modules, "validation.tasks.toy", module)
+    monkeypatch.setitem(sys.modules, "validation.studies.toy", module)
     yield module.CALLS
     digest.task_digest.cache_clear()
     digest._read.cache_clear()

@@ -13,16 +13,19 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
-from validation import plan, plan_beyond
+from validation import plan
 from validation.cells import Cell
-from validation.sections import evidence, real, selection, sensitivity, sparse
-from validation.sections.paths import authors_program
-from validation.tasks import consistency, program, uncertainty
-from validation.tasks.authors import authors_variant
-from validation.tasks.contest import draw_starts
-from validation.tasks.designs import DESIGNS
-from validation.tasks.real import load
-from validation.tasks.selection import chosen
+from validation.contest import draw_starts
+from validation.data import DESIGNS, load
+from validation.studies import (
+    annealing,
+    authors_program,
+    consistency,
+    real_sets,
+    selection,
+    sparse,
+    uncertainty,
+)
 
 ROOT = Path(__file__).parents[2]
 CELLS = ROOT / "validation" / "report" / "cells.jsonl.gz"
@@ -81,7 +84,7 @@ def intervals(cell):
 
 
 def test_coverage_and_level_are_counted_by_feature():
-    section = evidence.uncertainty(Given(intervals))
+    section = uncertainty.uncertainty_section(Given(intervals))
     covered = frame(section).set_index("method")
     assert set(covered["design"]) == {"Simulation 2, k = 5, p = 20, n = 500"}  # no weights, no row
     assert covered.loc["bca", "coverage, %"] == "100.0"
@@ -107,7 +110,7 @@ def test_intervals_are_those_of_the_bootstrap():
 
 
 def test_a_choice_from_the_classes_is_judged_by_its_objective():
-    found = chosen("no noise", "", 0, "predictive")
+    found = selection.chosen("no noise", "", 0, "predictive")
     assert found["nmi"] == pytest.approx(1.0)
     assert found["from_classes"] == pytest.approx(1.0)
     assert abs(found["excess"]) < 1e-6
@@ -135,7 +138,7 @@ def choices(cell):
 
 
 def test_choices_stand_beside_what_was_possible():
-    section = selection.choosing(Given(choices))
+    section = selection.choosing_section(Given(choices))
     table = frame(section).set_index("data")
     assert table.loc["iris", "predictive (default)"] == "0.800"
     assert table.loc["iris", "k-means"] == "0.600"
@@ -151,16 +154,16 @@ def test_the_authors_program_is_judged_by_its_best_mean():
             return {"lams": [1.0, 2.0], "tried": [[0.2, 0.9], [0.6, 0.6]]}
         return None
 
-    (row,) = authors_program(Given(value)).to_dict("records")
+    (row,) = authors_program.best_of_program(Given(value)).to_dict("records")
     assert row["nmi"] == pytest.approx(0.6)
     assert row["single"] == pytest.approx(0.9)
 
 
 def test_the_program_runs_from_the_same_rows():
-    found = program.path("iris", "as it is", "", "raw", lams=3, count=2)
+    found = authors_program.path("iris", "as it is", "", "raw", lams=3, count=2)
     X, y, k = load("iris")
     starts = draw_starts(X, k, 2, 0)
-    labels, _, _ = authors_variant(
+    labels, _, _ = authors_program.authors_variant(
         X, k, found["lams"][1] * len(X), np.random.default_rng([0, 1]), start=starts[1]
     )
     assert found["tried"][1][1] == pytest.approx(normalized_mutual_info_score(y, labels), abs=1e-6)
@@ -180,7 +183,7 @@ def test_criteria_are_relative_to_the_best_of_all():
         parts["annealed"]["criterion"] = [4.0, 4.0]
         return parts
 
-    section = sparse.annealed(Given(value))
+    section = sparse.annealed_section(Given(value))
     row = frame(section).iloc[0]
     assert row["annealed"] == "1.0000 (2)"
     assert row["Lloyd"] == "0.3750 (0)"
@@ -211,12 +214,12 @@ def without_data(text):
 
 
 SECTIONS = (
-    real.table5,
-    selection.choosing,
-    evidence.consistency,
-    evidence.uncertainty,
-    sparse.wide,
-    sparse.annealed,
+    real_sets.table5_section,
+    selection.choosing_section,
+    consistency.consistency_section,
+    uncertainty.uncertainty_section,
+    sparse.wide_section,
+    sparse.annealed_section,
 )
 
 
@@ -242,11 +245,11 @@ def test_numbers_of_the_readme_are_those_of_the_report():
     text = (ROOT / "README.md").read_text()
     store = Given(lambda cell: committed().get(without_data(str(cell))))
     shown = []
-    section = evidence.consistency(store)
+    section = consistency.consistency_section(store)
     slopes = next(item for item in section.items if isinstance(item, str))
     shown += re.findall(r"[−\d.]+ \[[^]]+\]", slopes)
     assert len(shown) == 4
-    intervals, tests = (frame(evidence.uncertainty(store), number) for number in (0, 1))
+    intervals, tests = (frame(uncertainty.uncertainty_section(store), number) for number in (0, 1))
     bca = intervals[intervals["method"] == "bca"]
     shown += [f"{value} %" for value in bca["coverage, %"]]
     shown += [
@@ -254,7 +257,7 @@ def test_numbers_of_the_readme_are_those_of_the_report():
     ]
     noise = tests["noise, % rejected"]
     shown += [f"{min(noise, key=float)} % to {max(noise, key=float)} %"]
-    polish = frame(sensitivity.polish(store))
+    polish = frame(annealing.polish_section(store))
     kept = polish[["from −1, no polish", "from s_c, no polish", "from s_c, polish"]]
     shown += [" | ".join(row) for row in kept.to_numpy()]
     assert [one for one in shown if one not in text] == []
@@ -273,7 +276,7 @@ COMMITTED = {
 def test_committed_cells_are_what_the_code_computes(task):
     (cell,) = [
         cell
-        for cell in plan_beyond.beyond()
+        for cell in plan.everything(True)
         if cell.task == task and COMMITTED[task].items() <= cell.inputs.items()
     ]
     old, new = (

@@ -13,8 +13,7 @@ import pytest
 
 import ewp
 from validation import digest, plan
-from validation.available import has_sparcl
-from validation.cells import Cell, Store
+from validation.cells import Cell, Store, has_sparcl
 
 
 def test_a_finished_cell_is_not_computed_again(toy, tmp_path):
@@ -109,8 +108,8 @@ def test_cells_go_to_another_machine_in_one_file(toy, tmp_path):
 
 def test_a_cell_without_a_choice_outlives_a_change_of_the_choice(monkeypatch):
     inputs = {"seed": 0, "scaling": "raw", "part": "native"}
-    sworn, free = (Cell("pictures.boxes", inputs, chooses=chooses) for chooses in (False, True))
-    with pytest.raises(RuntimeError, match=r"pictures.boxes\(seed=0.*declared to choose nothing"):
+    sworn, free = (Cell("figures.boxes", inputs, chooses=chooses) for chooses in (False, True))
+    with pytest.raises(RuntimeError, match=r"figures.boxes\(seed=0.*declared to choose nothing"):
         sworn.compute()
     before = sworn.key, free.key
     read = Path.read_text
@@ -144,7 +143,13 @@ def test_what_is_declared_to_choose_nothing_chooses_nothing(entered):
         if not cell.chooses and (has_sparcl() or not cell.needs_sparcl)
     ]
     firsts = {(cell.task, cell.inputs.get("part")): cell for cell in reversed(cells)}
-    slow = ("simulations.trial", "real.trials", "real.best", "sparcl.live", "sparse.annealed")
+    slow = (
+        "simulations.trial",
+        "real_sets.trials",
+        "hindsight.best",
+        "sparcl.live",
+        "sparse.annealed",
+    )
     less = {"lams": 2, "count": 1, "n_boot": 20, "n_perm": 19, "replicates": 2}
     for (task, _), cell in firsts.items():
         if task not in slow:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from validation import plan
 from validation.cells import Cell
 from validation.compose import compose
-from validation.sections.common import scores_of
+from validation.studies import real_sets, simulations, theory
+from validation.summaries import scores_of
 
 REPORT = Path(__file__).parents[2] / "validation" / "report"
 
@@ -65,7 +65,7 @@ def test_a_fresh_run_of_the_simulations_agrees(committed):
 def test_a_fresh_run_of_a_real_set_agrees(committed):
     cells = [
         cell
-        for cell in plan.real()
+        for cell in real_sets.real_cells()
         if cell.inputs["name"] == "wdbc" and cell.inputs["part"] in ("ewp", "peers")
     ]
     old = committed[committed["data"] == "wdbc, as it is"]
@@ -78,7 +78,7 @@ def test_a_fresh_run_of_a_real_set_agrees(committed):
 def test_this_packages_default_reaches_what_is_claimed(committed):
     default = committed[committed["method"] == "ewp"]
     means = default.groupby(["data", "size"])["nmi"].mean()
-    assert set(means["simulation 1"].index) == set(plan.NOISE)
+    assert set(means["simulation 1"].index) == set(simulations.NOISE)
     assert (means["simulation 1"] >= 0.99).all()
     assert (means["simulation 2"] >= 0.999).all()
 
@@ -95,7 +95,7 @@ def test_both_forms_of_the_report_have_every_picture_and_verdict():
 
 
 def test_a_report_is_made_from_whatever_is_finished():
-    cells = plan.theory()
+    cells = theory.theory_cells()
     page = compose(Fresh([cells[0], cells[50], cells[-1]]), full=False)
     titles = [section.title for sections in page.parts.values() for section in sections]
     assert "Theorems 1 and 2, with numbers" in titles

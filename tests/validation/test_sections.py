@@ -14,13 +14,13 @@ from matplotlib import pyplot as plt
 
 import ewp
 from validation import plan
+from validation.contest import draw_starts
 from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
-from validation.sections.common import mark_of, mean_sd
-from validation.sections.simulations import best_published, summarise, weakness
-from validation.tasks import faces, many_clusters
-from validation.tasks.authors import authors_variant
-from validation.tasks.contest import draw_starts
-from validation.tasks.theory import _outside
+from validation.studies import face_images, figures, simulations
+from validation.studies.authors_program import authors_variant
+from validation.studies.simulations import best_published, summarise, weakness
+from validation.studies.theory import _outside
+from validation.summaries import mark_of, mean_sd
 
 # -- the plan ---------------------------------------------------------------------------------
 
@@ -33,10 +33,10 @@ def test_the_quick_run_is_the_beginning_of_the_full_one():
 
 
 def test_a_full_run_has_the_papers_trials():
-    trials = [cell.inputs for cell in plan.table2() if cell.inputs["part"] == "ewp"]
+    trials = [cell.inputs for cell in simulations.table2_cells() if cell.inputs["part"] == "ewp"]
     assert sorted({one["size"] for one in trials}) == [20, 100, 200, 500]
-    assert all(sum(one["size"] == k for one in trials) == 20 for k in plan.NUMBERS)
-    assert sum(cell.inputs["part"] == "native" for cell in plan.boxes()) == 2 * 100
+    assert all(sum(one["size"] == k for one in trials) == 20 for k in simulations.NUMBERS)
+    assert sum(cell.inputs["part"] == "native" for cell in figures.box_cells()) == 2 * 100
 
 
 # -- the page ---------------------------------------------------------------------------------
@@ -115,12 +115,12 @@ def test_a_penalty_chosen_on_a_sample_is_in_the_units_of_all_rows(monkeypatch):
         return seen[-1][1]
 
     monkeypatch.setattr(ewp, "select_lambda", spy)
-    (row,) = many_clusters.selected(4, 7)
+    (row,) = simulations.selected(4, 7)
     ((n, chosen),) = seen
     assert n == 80
     assert row["lam"] / 400 == pytest.approx(chosen.lam / n, rel=1e-12)
     assert (row["method"], row["trial"]) == ("ewp-published", 7)
-    (row,) = many_clusters.bounded(4, 7, "sparse")
+    (row,) = simulations.bounded(4, 7, "sparse")
     assert row["wbound"] == pytest.approx(5**0.5)
     assert (row["method"], row["scaling"], row["trial"]) == ("sparse", "standardised", 7)
 
@@ -186,7 +186,7 @@ def test_every_module_can_be_imported_by_the_program(tmp_path):
         for path in sorted(folder.rglob("*.py"))
         if "benchmarks" not in path.parts and path.stem != "__init__"
     ]
-    assert "validation.tasks.pictures" in names
+    assert "validation.studies.figures" in names
     program = "\n".join(f"import {name}" for name in names)
     # not from the folder of the scripts, and with nothing of pytest's on the path
     done = subprocess.run([sys.executable, "-c", program], cwd=folder.parent, capture_output=True)
@@ -195,6 +195,6 @@ def test_every_module_can_be_imported_by_the_program(tmp_path):
 
 def test_the_share_between_groups_is_an_analysis_of_variance():
     Z = np.array([[0.0, 1.0], [0.0, 3.0], [2.0, 1.0], [2.0, 3.0]])
-    assert faces.share(Z, np.array([0, 0, 1, 1])) == pytest.approx(0.5)
-    assert faces.share(Z, np.arange(4)) == pytest.approx(1.0)
-    assert faces.share(Z, np.zeros(4)) == 0.0
+    assert face_images.share(Z, np.array([0, 0, 1, 1])) == pytest.approx(0.5)
+    assert face_images.share(Z, np.arange(4)) == pytest.approx(1.0)
+    assert face_images.share(Z, np.zeros(4)) == 0.0

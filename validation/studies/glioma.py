@@ -1,36 +1,63 @@
-"""The paper's case study: GLIOMA."""
+"""The paper's case study: GLIOMA, 50 tumours and 4434 genes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+import ewp
 from ewp.comparison_plots import plot_partitions
-from validation import plan
-from validation.cells import Store
+from validation.cells import Cell, Store
+from validation.contest import choose_default, draw_starts, gap_bound, tuned_default
+from validation.data import SEED, available, load
 from validation.page import Picture, Section, Table, Verdict
-from validation.sections.common import TITLES, mean_sd, scores_of
-from validation.sections.figures import panels_of
-from validation.sections.paths import hindsight
-from validation.sections.real import PEERS
-from validation.tasks.real import load
+from validation.studies.figures import panels_of
+from validation.studies.hindsight import best_of_paths
+from validation.studies.real_sets import PEERS, real_cells
+from validation.summaries import TITLES, mean_sd, scores_of
 
-__all__ = ["glioma"]
+__all__ = ["glioma_cells", "glioma_section", "partitions"]
 
 
-def glioma(store: Store) -> Section | None:
+def glioma_cells() -> list[Cell]:
+    """Partitions of one trial, where the data are at hand."""
+    if "GLIOMA" not in available():
+        return []
+    data = available()["GLIOMA"]
+    return [Cell("glioma.partitions", {"name": "GLIOMA", "data": data}, rank=3)]
+
+
+def partitions(name: str, data: str) -> dict[str, Any]:
+    """Partitions of one trial on raw features by five methods, for a picture."""
+    X, y, k = load(name)
+    found = ewp.compare(
+        X,
+        k,
+        y,
+        methods=("kmeans", "wkmeans", "power", "sparse", tuned_default(choose_default(X, k, SEED))),
+        n_trials=1,
+        scale=None,
+        init=draw_starts(X, k, 1, SEED),
+        wbound=gap_bound(X, k, None, SEED, permutations=3, bounds=8),
+        random_state=SEED,
+    )
+    return {
+        "labels": {name: frame.iloc[0].tolist() for name, frame in found.labels.items()},
+        "nmi": found.scores.set_index("method")["nmi"].to_dict(),
+    }
+
+
+def glioma_section(store: Store) -> Section | None:
     """The case study: 50 tumours, 4434 genes."""
-    kept = [
-        (cell, value)
-        for cell, value in store.finished(plan.pictures())
-        if cell.task == "real.partitions"
-    ]
+    kept = store.finished(glioma_cells())
     if not kept:
         return None
     ((_, found),) = kept
     X, y, _ = load("GLIOMA")
     figure = plot_partitions(X, panels_of(found, y))[0].figure
-    scores, best = scores_of(store, plan.real()), hindsight(store)
+    scores, best = scores_of(store, real_cells()), best_of_paths(store)
     part = scores[scores["name"] == "GLIOMA"] if len(scores) else scores
     rows = []
     for name in ("ewp, same rows", "ewp-published", *PEERS):

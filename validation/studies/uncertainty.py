@@ -17,13 +17,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.feature_tests import permuted_dispersions
+from validation.cells import Cell, Store
+from validation.page import Section, Table, Verdict
 
-__all__ = ["COVERAGE", "LEVEL", "METHODS", "Design", "coverage", "level", "population"]
+__all__ = [
+    "COVERAGE",
+    "LEVEL",
+    "METHODS",
+    "Design",
+    "coverage",
+    "coverage_cells",
+    "level",
+    "level_cells",
+    "population",
+    "population_cells",
+    "uncertainty_section",
+]
 
+#: Data sets, in cells of several.
+DATA_SETS = 200
+_A_CELL = 10
 METHODS = ("bca", "percentile")
 
 
@@ -94,6 +112,37 @@ LEVEL = {
 }
 
 
+def population_cells() -> list[Cell]:
+    """Weights that intervals should cover."""
+    return [
+        Cell("uncertainty.population", {"design": design, "n": 500_000}, rank=0, chooses=False)
+        for design in COVERAGE
+    ]
+
+
+def _data_sets(task: str, designs: dict[str, object], **inputs: object) -> list[Cell]:
+    return [
+        Cell(
+            f"uncertainty.{task}",
+            {"design": design, "first": first, "count": _A_CELL, **inputs},
+            rank=0 if first == 0 else 3,
+            chooses=False,
+        )
+        for first in range(0, DATA_SETS, _A_CELL)
+        for design in designs
+    ]
+
+
+def coverage_cells() -> list[Cell]:
+    """Bootstrap intervals."""
+    return _data_sets("coverage", dict(COVERAGE), n_boot=200)
+
+
+def level_cells() -> list[Cell]:
+    """Tests of features."""
+    return _data_sets("level", dict(LEVEL), n_perm=199)
+
+
 def population(design: str, n: int) -> list[float]:
     """Weights of the relevant features in a very large sample."""
     results, _ = COVERAGE[design].fit(n, np.random.default_rng(0))
@@ -156,3 +205,92 @@ def _careless(results: ewp.EWPResults, X: np.ndarray, n_perm: int, seed: int) ->
     Z = X - X.mean(axis=0)
     within, _ = permuted_dispersions(Z, results.labels.to_numpy(), None, n_perm, seed)
     return (1 + (within[1:] <= within[0]).sum(axis=0)) / (n_perm + 1)
+
+
+def _covered(store: Store) -> pd.DataFrame:
+    """Whether each interval of each data set covers the population's weight."""
+    weights = {
+        cell.inputs["design"]: np.array(value) for cell, value in store.finished(population_cells())
+    }
+    rows = []
+    for cell, value in store.finished(coverage_cells()):
+        design = cell.inputs["design"]
+        if design not in weights:
+            continue
+        for one in value:
+            inside = (np.array(one["lower"]) <= weights[design]) & (
+                weights[design] <= np.array(one["upper"])
+            )
+            rows += [
+                {"design": design, "method": one["method"], "feature": i, "covered": 100 * hit}
+                for i, hit in enumerate(inside.astype(float))
+            ]
+    return pd.DataFrame(rows, columns=["design", "method", "feature", "covered"])
+
+
+def _rejected(store: Store) -> pd.DataFrame:
+    """Rejections at 5 % in per cent, a row a design."""
+    parts: dict[str, list[dict[str, list[float]]]] = {}
+    for cell, value in store.finished(level_cells()):
+        parts.setdefault(cell.inputs["design"], []).extend(value)
+    rows = []
+    for design, found in parts.items():
+        first = LEVEL[design].relevant
+        own, careless = (
+            100 * (np.array([one[test] for one in found]) <= 0.05)
+            for test in ("p_value", "careless")
+        )
+        rows.append(
+            {
+                "design": design,
+                "noise, % rejected": own[:, first:].mean(),
+                "relevant, % rejected": own[:, :first].mean() if first else np.nan,
+                "careless test, noise": careless[:, first:].mean(),
+                "data sets": len(found),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def uncertainty_section(store: Store) -> Section | None:
+    """Coverage of intervals and level of tests."""
+    covered, level = _covered(store), _rejected(store)
+    if covered.empty or level.empty:
+        return None
+    by_feature = covered.groupby(["design", "method", "feature"])["covered"].mean()
+    groups = by_feature.groupby(["design", "method"])
+    shown = pd.DataFrame(
+        {
+            "coverage, %": groups.mean().map("{:.1f}".format),
+            "lowest of a feature": groups.min().map("{:.1f}".format),
+            "highest": groups.max().map("{:.1f}".format),
+            "data sets": covered[covered["feature"] == 0].groupby(["design", "method"]).size(),
+        }
+    ).reset_index()
+    means, rates = groups.mean(), level["noise, % rejected"]
+    tests = level.map(
+        lambda v: "–" if pd.isna(v) else f"{v:.1f}" if isinstance(v, float) else str(v)
+    )
+    return Section(
+        "Intervals and tests",
+        Verdict(
+            "new",
+            f"95 % intervals cover {means.min():.1f} – {means.max():.1f} %; tests at 5 % reject "
+            f"{rates.min():.1f} – {rates.max():.1f} % of pure noise.",
+        ),
+        [
+            Table(
+                shown,
+                f"Bootstrap intervals ({coverage_cells()[0].inputs['n_boot']} resamples) of the "
+                "weights of relevant features, against those of a sample of "
+                f"{population_cells()[0].inputs['n']:,} rows",
+                2,
+            ),
+            Table(
+                tests,
+                f"Tests of features at 5 %, {level_cells()[0].inputs['n_perm']} permutations. The "
+                "careless test permutes a column and compares with the clusters that it helped to "
+                "find",
+            ),
+        ],
+    )

@@ -13,24 +13,35 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import ewp
+from ewp.datasets import make_simulation2
 from ewp.methods import EstimatorMethod
 from ewp.permutation import sparse_gap, usual_bounds
 
 __all__ = [
+    "PARTS",
+    "PLAIN",
     "PUBLISHED",
+    "TRIALS",
     "Rows",
     "choose_default",
     "contest",
     "default_rows",
     "draw_starts",
+    "example",
     "gap_bound",
+    "nmi",
     "published_at",
+    "standardised",
     "tuned_default",
 ]
 
+#: Trials of the tables, as in the paper.
+TRIALS = 20
+#: Parts of trials, and those in which no penalty is chosen.
+PARTS = ("ewp", "published", "peers", "sparcl")
+PLAIN = ("peers", "sparcl")
 #: Options of the published algorithm; eta is 1.05 there and here.
 PUBLISHED: dict[str, Any] = {"s0": -1.0, "polish": False}
-
 Rows = list[dict[str, Any]]
 
 
@@ -161,3 +172,21 @@ def contest(
             }
         )
     return rows
+
+
+def nmi(truth: np.ndarray, labels: Any) -> float:
+    """Normalised mutual information with the classes, to six digits."""
+    return round(float(normalized_mutual_info_score(truth, np.asarray(labels))), 6)
+
+
+def standardised(X: np.ndarray) -> np.ndarray:
+    """Features with mean 0 and standard deviation 1."""
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def example(scaling: str, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Simulation 2 with 20 clusters, and a penalty that suits the scaling."""
+    X, y, _ = make_simulation2(20, random_state=seed)
+    if scaling == "raw":
+        return X, y, 0.05 * len(X)
+    return standardised(X), y, 0.15 * len(X)

@@ -9,13 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
-from validation.tasks.contest import choose_default
-from validation.tasks.real import SEED, load, scaled
+from validation.cells import Cell, Store
+from validation.contest import choose_default
+from validation.data import FACES, SEED, available, load, scaled
+from validation.page import Table
 
-__all__ = ["places", "share", "what_is_followed"]
+__all__ = ["face_cells", "followed", "places", "share", "what_is_followed"]
+
+
+def face_cells() -> list[Cell]:
+    """What partitions of the face images follow."""
+    return [
+        Cell("face_images.what_is_followed", {"name": name, "data": available()[name]}, rank=3)
+        for name in FACES
+        if name in available()
+    ]
 
 
 def places(y: np.ndarray) -> np.ndarray:
@@ -70,3 +82,39 @@ def what_is_followed(name: str, data: str) -> dict[str, Any]:
             for method, labels in partitions.items()
         },
     }
+
+
+def followed(store: Store) -> list[str | Table]:
+    """Agreement of partitions with persons and with conditions, where it was computed."""
+    rows = []
+    leads = []
+    for cell, value in store.finished(face_cells()):
+        for method, adjusted in value["ami"].items():
+            leads.append(adjusted["condition"] > adjusted["person"])
+            rows.append(
+                {
+                    "data": cell.inputs["name"],
+                    "partition": method,
+                    "NMI, person": f"{value['nmi'][method]['person']:.3f}",
+                    "NMI, condition": f"{value['nmi'][method]['condition']:.3f}",
+                    "AMI, person": f"{adjusted['person']:.3f}",
+                    "AMI, condition": f"{adjusted['condition']:.3f}",
+                    "variance, person": f"{value['share']['person']:.0%}",
+                    "variance, condition": f"{value['share']['condition']:.0%}",
+                }
+            )
+    if not rows:
+        return []
+    table = Table(
+        pd.DataFrame(rows),
+        "What partitions of the face images follow. The condition of an image is its place among "
+        "those of its person, which come in the same order for each. NMI is high by chance with "
+        "many small groups, AMI is adjusted for that; variance of standardised pixels that lies "
+        "between the groups",
+        2,
+    )
+    text = (
+        "In face images the partitions, k-means' too, follow the condition (light, expression, "
+        "pose) more than the person, whose class is asked for."
+    )
+    return [text, table] if all(leads) else [table]

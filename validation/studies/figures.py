@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
+import ewp
 from ewp.comparison_plots import plot_partitions, plot_weight_boxes
-from ewp.datasets import make_simulation1, make_simulation2
-from validation import plan
-from validation.cells import Store
+from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
+from validation.cells import Cell, Store
+from validation.contest import (
+    PLAIN,
+    choose_default,
+    draw_starts,
+    gap_bound,
+    published_at,
+    tuned_default,
+)
 from validation.page import Picture, Section, Table, Verdict
-from validation.sections.common import TITLES
+from validation.summaries import TITLES
 
-__all__ = ["boxes", "figure1", "figure2", "panels_of"]
+__all__ = [
+    "box_cells",
+    "boxes",
+    "boxes_section",
+    "figure1",
+    "figure1_section",
+    "figure2",
+    "figure2_section",
+    "panels_of",
+    "partition_cells",
+]
 
+REPLICATES = 100
+METHODS = ("kmeans", "wkmeans", "power-published", "sparse")
+#: The study of feature selection: clusters, scalings, and penalties a row for the published
+#: algorithm, which suit it.
+_CLUSTERS = 10
+_SCALES = {"raw": None, "standardised": "standard"}
+_PENALTIES = {"raw": 0.05, "standardised": 0.15}
 NAMES = {
     "kmeans": "k-means",
     "wkmeans": "WK-means",
@@ -44,6 +70,108 @@ _WEIGHTED = {
 }
 
 
+def partition_cells() -> list[Cell]:
+    """Figures 1 and 2."""
+    return [
+        Cell("figures.figure1", {"k": 20, "seed": 0}, rank=0),
+        Cell("figures.figure2", {"d": 20, "seed": 0}, rank=0),
+    ]
+
+
+def box_cells() -> list[Cell]:
+    """Replicates of the study of feature selection."""
+    return [
+        Cell(
+            "figures.boxes",
+            {"seed": seed, "scaling": scaling, "part": part},
+            rank=0 if seed < 10 else 3 if seed < 30 else 6,
+            chooses=part not in PLAIN,
+            needs_sparcl=part == "sparcl",
+        )
+        for seed in range(REPLICATES)
+        for scaling in ("raw", "standardised")
+        for part in ("native", "sparcl")
+    ]
+
+
+def _partitions(data: Any, k: int, seed: int, bound: float) -> dict[str, Any]:
+    """One trial on raw features: five methods as the paper has them, and this package."""
+    X, y, _ = data
+    chosen = choose_default(X, k, seed)
+    published = published_at(ewp.lambda_path(X, k), len(X))
+    found = ewp.compare(
+        X,
+        k,
+        y,
+        methods=(*METHODS, *published, tuned_default(chosen)),
+        n_trials=1,
+        scale=None,
+        init=draw_starts(X, k, 1, seed),
+        wbound=bound,
+        random_state=seed,
+    )
+    nmi = found.scores.set_index("method")["nmi"].to_dict()
+    best = max((method.name for method in published), key=lambda name: nmi[name])
+    shown = {**{name: name for name in METHODS}, "ewp-published": best, "ewp": "ewp"}
+    return {
+        "labels": {name: found.labels[kept].iloc[0].tolist() for name, kept in shown.items()},
+        "nmi": {name: nmi[kept] for name, kept in shown.items()},
+    }
+
+
+def figure1(k: int, seed: int) -> dict[str, Any]:
+    """The motivating example: k clusters in 5 of 100 features."""
+    data = make_simulation2(k, random_state=seed)
+    return _partitions(data, k, seed, len(data.relevant) ** 0.5)
+
+
+def figure2(d: int, seed: int) -> dict[str, Any]:
+    """Simulation 1, whose clusters can be seen in a plane."""
+    data = make_simulation1(d, random_state=seed)
+    return _partitions(data, 100, seed, gap_bound(data.X, 100, None, seed, 3, 5))
+
+
+@cache
+def _bound(scaling: str) -> float:
+    """Bound of sparse k-means by the permutation gap, chosen once, on the design's first draw."""
+    X = make_feature_selection(k=_CLUSTERS, random_state=0).X
+    return gap_bound(X, _CLUSTERS, _SCALES[scaling], 0, permutations=5, bounds=6)
+
+
+def boxes(seed: int, scaling: str, part: str) -> dict[str, Any]:
+    """Weights of one replicate of the study of feature selection.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the data and of the starting centroids.
+    scaling : {"raw", "standardised"}
+    part : {"native", "sparcl"}
+        All methods of this package, or sparcl. The published algorithm has a given penalty, named
+        "published", and one by selection.
+    """
+    X, labels, relevant = make_feature_selection(k=_CLUSTERS, random_state=seed)
+    (given,) = published_at(np.array([_PENALTIES[scaling] * len(X)]), len(X))
+    native = ("kmeans", "power", "wkmeans", "sparse", "ewp-published", "ewp", given)
+    found = ewp.compare(
+        X,
+        _CLUSTERS,
+        labels,
+        methods=native if part == "native" else ("sparcl",),
+        n_trials=1,
+        scale=_SCALES[scaling],
+        init=draw_starts(X, _CLUSTERS, 1, seed),
+        wbound=_bound(scaling),
+        random_state=seed,
+    )
+    weights = found.weights.droplevel("trial").rename(index={given.name: "published"})
+    return {
+        "nmi": found.scores.set_index("method")["nmi"].rename({given.name: "published"}).to_dict(),
+        "relevant": weights.iloc[:, relevant].sum(axis=1).to_dict(),
+        "weights": {name: row.round(6).tolist() for name, row in weights.T.items()},
+    }
+
+
 def panels_of(found: dict[str, Any], truth: np.ndarray) -> dict[str, np.ndarray]:
     """Partitions by the titles of their panels, the classes first."""
     panels = {"classes": truth}
@@ -53,7 +181,7 @@ def panels_of(found: dict[str, Any], truth: np.ndarray) -> dict[str, np.ndarray]
 
 
 def _cell(store: Store, task: str) -> tuple[dict[str, Any], Any] | None:
-    for cell, value in store.finished(plan.pictures()):
+    for cell, value in store.finished(partition_cells()):
         if cell.task == task:
             return cell.inputs, value
     return None
@@ -63,9 +191,9 @@ def _ranking(found: dict[str, Any]) -> str:
     return ", ".join(f"{NAMES[name]} {value:.2f}" for name, value in found["nmi"].items())
 
 
-def figure1(store: Store) -> Section | None:
+def figure1_section(store: Store) -> Section | None:
     """The motivating example."""
-    kept = _cell(store, "pictures.figure1")
+    kept = _cell(store, "figures.figure1")
     if kept is None:
         return None
     inputs, found = kept
@@ -92,9 +220,9 @@ def figure1(store: Store) -> Section | None:
     )
 
 
-def figure2(store: Store) -> Section | None:
+def figure2_section(store: Store) -> Section | None:
     """Simulation 1 at d = 20, centroids as diamonds."""
-    kept = _cell(store, "pictures.figure2")
+    kept = _cell(store, "figures.figure2")
     if kept is None:
         return None
     inputs, found = kept
@@ -131,9 +259,9 @@ def figure2(store: Store) -> Section | None:
     )
 
 
-def boxes(store: Store) -> Section | None:
+def boxes_section(store: Store) -> Section | None:
     """Boxplots of the weights over replicates, raw and standardised."""
-    kept = store.finished(plan.boxes())
+    kept = store.finished(box_cells())
     if len({cell.inputs["scaling"] for cell, _ in kept if cell.inputs["part"] == "native"}) < 2:
         return None
     pictures: list[Any] = []
@@ -148,7 +276,7 @@ def boxes(store: Store) -> Section | None:
         }
         figure = plot_weight_boxes(drawn)[0].figure
         caption = (
-            f"Weights on {scaling} features, {len(drawn['this package'])} of {plan.REPLICATES} "
+            f"Weights on {scaling} features, {len(drawn['this package'])} of {REPLICATES} "
             "replicates; x0 to x4 carry the clusters."
         )
         pictures.append(Picture.of(f"weights_{scaling}", caption, figure))
@@ -161,7 +289,7 @@ def boxes(store: Store) -> Section | None:
                 "weight on relevant, mean": _mean_of(weights, name),
                 "least": f"{weights[name].min():.3f}" if name in weights else "–",
                 "NMI": _mean_of(scores, name),
-                "replicates": f"{scores[name].count()} of {plan.REPLICATES}",
+                "replicates": f"{scores[name].count()} of {REPLICATES}",
             }
             for name, title in _WEIGHTED.items()
             if name in scores
