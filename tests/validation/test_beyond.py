@@ -47,11 +47,6 @@ def frame(section, number=0):
     return [item for item in section.items if hasattr(item, "frame")][number].frame
 
 
-def test_every_cell_is_there_once():
-    names = [str(cell) for cell in plan.everything(True)]
-    assert len(names) == len(set(names))
-
-
 def test_consistency_is_the_same_after_it_was_kept():
     X = ewp.datasets.make_simulation2(3, n=400, p=6, n_relevant=3, random_state=0).X
     found = ewp.fit(X, 3, lam=0.05 * len(X)).consistency([50, 100, 200], 4, random_state=0)

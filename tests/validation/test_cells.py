@@ -112,11 +112,13 @@ def test_a_cell_without_a_choice_outlives_a_change_of_the_choice(monkeypatch):
     with pytest.raises(RuntimeError, match=r"figures.boxes\(seed=0.*declared to choose nothing"):
         sworn.compute()
     before = sworn.key, free.key
-    read = Path.read_text
-    changed = "\nEQUAL = 2.0\n"
-    monkeypatch.setattr(
-        Path, "read_text", lambda path: read(path) + changed * (path.name == "racing.py")
-    )
+    read, root = Path.read_text, Path(ewp.__file__).parent
+
+    def changed(path):
+        inside = path.is_relative_to(root) and digest.is_choosing(path.relative_to(root))
+        return read(path) + "\nEQUAL = 2.0\n" * inside
+
+    monkeypatch.setattr(Path, "read_text", changed)
     digest.source_digest.cache_clear()
     after = sworn.key, free.key
     monkeypatch.undo()
@@ -155,5 +157,5 @@ def test_what_is_declared_to_choose_nothing_chooses_nothing(entered):
         if task not in slow:
             small = {name: less.get(name, value) for name, value in cell.inputs.items()}
             assert dataclasses.replace(cell, inputs=small).compute() is not None
-    assert Path("solver.py") in entered()
+    assert len(entered()) > 10
     assert [path for path in entered() if digest.is_choosing(path)] == []

@@ -187,7 +187,13 @@ def test_every_module_can_be_imported_by_the_program(tmp_path):
         if "benchmarks" not in path.parts and path.stem != "__init__"
     ]
     assert "validation.studies.figures" in names
-    program = "\n".join(f"import {name}" for name in names)
+    program = "\n".join(
+        (
+            *(f"import {name}" for name in names),
+            "import sys",
+            "assert 'tests' not in sys.modules, 'the validation imports its tests'",
+        )
+    )
     # not from the folder of the scripts, and with nothing of pytest's on the path
     done = subprocess.run([sys.executable, "-c", program], cwd=folder.parent, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
