@@ -55,7 +55,8 @@ docs: $(VENV)/.installed-dev ## Build the documentation, build/docs/index.html
 .PHONY: validate
 validate: $(VENV)/.installed-dev $(VENV)/.installed-r ## Make the paper's evidence again (FULL=1: hours, can be resumed)
 	$(RUN) -m validation.run $(if $(FULL),--full) $(if $(RESUME),--resume) $(if $(DATA),--data '$(DATA)') \
-		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(JOBS),--jobs $(JOBS))
+		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(JOBS),--jobs $(JOBS)) \
+		$(if $(ADOPT),--adopt $(ADOPT)) $(if $(BEFORE),--before '$(BEFORE)')
 
 .PHONY: format
 format: $(VENV)/.installed-dev ## Format the code and fix what can be fixed

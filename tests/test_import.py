@@ -1,7 +1,7 @@
 """Importing the package loads what a fit needs and nothing that only pictures or pages do."""
 
 import ewp
-from tests.r_support import run_python
+from tests.support.r import run_python
 
 LATE = ("matplotlib", "statsmodels", "dask", "rpy2", "typer", "jinja2", "r_bridge")
 

@@ -1,25 +1,23 @@
 """Cells: pieces of a long computation, each kept in a file as soon as it is finished.
 
-A cell is a function of `validation.tasks` and its inputs. The name of its file is a hash of these,
-of the function's module and of the modules of `ewp` that compute, comments and docstrings aside:
-what is on disk is what the code at hand would find. A cell in which nothing is chosen
-automatically does not depend on the modules that choose, and may not call them. An interruption
-loses the cell under way.
+A cell is a function of one of `validation.studies` and its inputs. The name of its file is a hash
+of these and of the code (`validation.digest`): what is on disk is what the code at hand would find.
+A cell in which nothing is chosen automatically does not depend on the code that chooses, and may
+not call it. An interruption loses the cell under way.
 """
 
 from __future__ import annotations
 
-import ast
 import gzip
 import hashlib
 import json
 import os
+import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -30,85 +28,20 @@ from joblib import Parallel, delayed
 
 import ewp
 from ewp._progress import tqdm
+from r_bridge import check
+from validation.digest import source_digest, task_digest
 
-__all__ = ["Cell", "Store", "code_digest", "source_digest"]
+__all__ = ["Cell", "Store", "has_sparcl"]
 
-#: Modules of `ewp` that print or draw; a change in them changes no number.
-_SILENT = (
-    "__main__",
-    "_cli_*",
-    "_comparison_text",
-    "_consistency_text",
-    "_diagnostic_text",
-    "_pictures",
-    "_printed",
-    "_progress",
-    "_selection_text",
-    "_summary",
-    "cli",
-    "comparison_plots",
-    "consistency_plots",
-    "demo",
-    "diagnostic_plots",
-    "download",
-    "drawing",
-    "plots",
-    "report*",
-    "selection_plots",
-    "storage",
-)
-#: Modules that score and choose penalties, and the function through which all choices go.
-_CHOOSING = ("criteria", "deciding", "density", "racing")
-_GATE = "ewp.model.choose"
-
-
-def code_digest(text: str) -> str:
-    """Hash of Python code without its comments, layout and docstrings.
-
-    Examples
-    --------
-    >>> code_digest("x = 1  # one") == code_digest("x=1")
-    True
-    >>> code_digest("x = 1") == code_digest("x = 2")
-    False
-    """
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                body[0] = ast.Expr(ast.Constant(""))
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+#: The function through which all choices go, where the estimator finds it.
+_GATE = "choose"
 
 
 @cache
-def source_digest(chooses: bool = True) -> str:
-    """Hash of the modules of `ewp` that compute, with or without those that choose penalties."""
-    silent = _SILENT if chooses else (*_SILENT, *_CHOOSING)
-    folder = Path(ewp.__file__).parent
-    files = sorted(
-        path
-        for path in folder.rglob("*.py")
-        if not any(fnmatch(path.stem, pattern) for pattern in silent)
-    )
-    text = "".join(f"{path.relative_to(folder)}{code_digest(path.read_text())}" for path in files)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-@cache
-def _module_digest(name: str) -> str:
-    """Hash of a module of tasks and of those that it imports from its own package."""
-    module = import_module(name)
-    assert module.__file__ is not None
-    text = Path(module.__file__).read_text()
-    package = name.rpartition(".")[0]
-    inner = sorted(
-        node.module
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package + ".")
-    )
-    return code_digest(text) + "".join(_module_digest(one) for one in inner)
+def has_sparcl() -> bool:
+    """Whether sparcl can be called."""
+    found = check()
+    return not found.problems and found.sparcl is not None
 
 
 @dataclass(frozen=True)
@@ -118,23 +51,29 @@ class Cell:
     Attributes
     ----------
     task : str
-        Module below `validation.tasks` and function, as in ``"simulations.table1"``.
+        Module of `validation.studies` and function, as in ``"simulations.trial"``.
     inputs : dict
         Arguments of the function: numbers, texts, lists of these.
     rank : int
         Cells of a lower rank are computed first; it is no part of the key.
     chooses : bool
         Whether penalties may be chosen in it.
+    needs_sparcl : bool
+        Whether it calls R's sparcl, so that it is computed only where there is one; no part of
+        the key.
     """
 
     task: str
     inputs: dict[str, Any] = field(default_factory=dict)
     rank: int = 1
     chooses: bool = True
+    needs_sparcl: bool = False
 
     @property
-    def _module(self) -> str:
-        return f"validation.tasks.{self.task.rpartition('.')[0]}"
+    def _place(self) -> tuple[str, str]:
+        """Module and name of the function."""
+        module, _, function = self.task.rpartition(".")
+        return f"validation.studies.{module}", function
 
     @property
     def key(self) -> str:
@@ -142,7 +81,7 @@ class Cell:
         parts = [
             self.task,
             json.dumps(self.inputs, sort_keys=True),
-            _module_digest(self._module),
+            task_digest(*self._place),
             source_digest(self.chooses),
         ]
         return hashlib.sha256("|".join(parts).encode()).hexdigest()[:24]
@@ -153,11 +92,12 @@ class Cell:
 
     def compute(self) -> Any:
         """Call the function."""
-        function = getattr(import_module(self._module), self.task.rpartition(".")[2])
+        module, name = self._place
+        function = getattr(import_module(module), name)
         if self.chooses:
             return function(**self.inputs)
         refusal = RuntimeError(f"{self} was declared to choose nothing")
-        with patch(_GATE, side_effect=refusal):
+        with patch.object(sys.modules[ewp.EWP.__module__], _GATE, side_effect=refusal):
             return function(**self.inputs)
 
 
@@ -218,17 +158,18 @@ class Store:
             value = cell.compute()
         except Exception:
             return f"{cell}\n{traceback.format_exc()}"
-        kept = {
-            "cell": str(cell),
-            "seconds": round(time.perf_counter() - begin, 2),
-            "value": value,
-        }
+        seconds = round(time.perf_counter() - begin, 2)
+        self.keep(cell, {"seconds": seconds, "value": value})
+        return None
+
+    def keep(self, cell: Cell, record: dict[str, Any]) -> None:
+        """Write the record of a finished cell: its value, and the seconds that it took."""
+        kept = {"task": cell.task, "inputs": cell.inputs, **record}
         path = self._path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(kept, default=float))
         partial.replace(path)
-        return None
 
     def fill(
         self,

@@ -7,6 +7,7 @@ test compares with a fresh run.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -18,52 +19,62 @@ from matplotlib import pyplot as plt
 import ewp
 from r_bridge import check
 from validation import plan
-from validation.cells import Cell, Store, source_digest
+from validation.cells import Cell, Store
+from validation.digest import source_digest
 from validation.page import Page, Picture, Section, Table, to_html, to_markdown
-from validation.sections import (
-    case_study,
-    evidence,
+from validation.studies import (
+    annealing,
+    authors_program,
+    consistency,
     figures,
-    real,
+    glioma,
+    hindsight,
+    real_sets,
     selection,
-    sensitivity,
     simulations,
     sparcl,
     sparse,
-    studies,
     theory,
+    uncertainty,
+    variances,
 )
-from validation.sections.common import scores_of
+from validation.summaries import scores_of
 
-__all__ = ["write"]
+__all__ = ["restamp", "write"]
 
+#: Name of the row of the report that holds the hash of the code, and how many of its digits.
+_STAMP, _DIGITS = "hash of the modules that compute", 16
 _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
     "The paper's tables": (
-        simulations.table1,
-        simulations.table2,
-        real.table4,
-        real.table5,
-        case_study.glioma,
+        simulations.table1_section,
+        simulations.table2_section,
+        real_sets.table4_section,
+        real_sets.table5_section,
+        glioma.glioma_section,
     ),
-    "The paper's figures": (figures.figure1, figures.figure2, figures.boxes),
-    "sparcl": (sparcl.agreement,),
+    "The paper's figures": (
+        figures.figure1_section,
+        figures.figure2_section,
+        figures.boxes_section,
+    ),
+    "sparcl": (sparcl.agreement_section,),
     "What the paper leaves open": (
-        studies.spread,
-        studies.scaling,
-        studies.exponent,
-        studies.forms,
-        sensitivity.polish,
-        sensitivity.sensitivity,
-        sensitivity.penalty,
-        sensitivity.authors,
-        theory.theorems,
+        variances.spread_section,
+        hindsight.scaling_section,
+        annealing.exponent_section,
+        variances.forms_section,
+        annealing.polish_section,
+        annealing.sensitivity_section,
+        authors_program.penalty_section,
+        authors_program.authors_section,
+        theory.theorems_section,
     ),
     "Beyond the paper": (
-        selection.choosing,
-        evidence.consistency,
-        evidence.uncertainty,
-        sparse.wide,
-        sparse.annealed,
+        selection.choosing_section,
+        consistency.consistency_section,
+        uncertainty.uncertainty_section,
+        sparse.wide_section,
+        sparse.annealed_section,
     ),
 }
 
@@ -75,7 +86,7 @@ def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "joblib")
     rows = [
         ("ewp", ewp.__version__),
-        ("hash of the modules that compute", source_digest()[:16]),
+        (_STAMP, source_digest()[:_DIGITS]),
         ("Python", platform.python_version()),
         *((name, version(name)) for name in packages),
         ("R", found.r_version or "–"),
@@ -153,12 +164,26 @@ def write(store: Store, out: Path, *, full: bool) -> None:
     trials(store).to_csv(out / "tables.csv", index=False)
 
 
+def restamp(out: Path) -> None:
+    """Put the hash of the present code into a report whose cells it has adopted.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the report.
+    """
+    stamp = re.compile(rf"({_STAMP}[^\n]*?)\b[0-9a-f]{{{_DIGITS}}}\b")
+    for path in (out / "index.html", out / "README.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(stamp.sub(rf"\g<1>{source_digest()[:_DIGITS]}", text), encoding="utf-8")
+
+
 def trials(store: Store) -> pd.DataFrame:
     """Scores of every trial of Tables 1, 2 and 5."""
     columns = ["data", "size", "method", "scaling", "trial", "nmi", "ari"]
-    simulated = scores_of(store, [*plan.table1(), *plan.table2()])
+    simulated = scores_of(store, [*simulations.table1_cells(), *simulations.table2_cells()])
     found = [simulated.rename(columns={"design": "data"})] if len(simulated) else []
-    sets = scores_of(store, plan.real())
+    sets = scores_of(store, real_sets.real_cells())
     if len(sets):
         found.append(sets.assign(data=sets["name"] + ", " + sets["version"], size=0))
     if not found:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -21,6 +18,7 @@ from ewp.datasets import make_simulation2
 from ewp.results import EWPResults
 from ewp.stability import StabilityResults
 from tests.support.interruptions import interrupted_from
+from validation import recordings
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +43,7 @@ def found(results):
 @pytest.mark.parametrize("scheme", ["boot", "subset"])
 def test_similarities_are_those_of_fpc(scheme):
     """Every resample that fpc 2.2-10 drew and clustered (by k-means) was recorded by fpc.R."""
-    file = Path(__file__).parents[1] / "recordings" / "fpc.json"
-    recorded = json.loads(file.read_text())[scheme]
+    recorded = recordings.fpc()[scheme]
     original = np.array(recorded["partition"], dtype=int)
     k = original.max() + 1
     similarity = []

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from ewp import assignment, transfers
 from ewp.hartigan_wong import EmptyClusterError, hartigan_wong
-from tests import recordings
+from validation import recordings
 
 
 def as136(X, centers, max_iter):

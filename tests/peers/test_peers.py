@@ -10,9 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import ewp
 from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans
 from ewp.sparse import feature_sums
-from tests import recordings
 from tests.support import reference
 from tests.support.strategies import SLOW, never_rises, problems
+from validation import recordings
 
 
 @parametrize_with_checks(

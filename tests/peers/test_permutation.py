@@ -6,8 +6,8 @@ import pytest
 
 from ewp.permutation import SparseGap, sparse_gap, usual_bounds
 from ewp.sparse import sparse_path
-from tests import recordings
 from tests.support.designs import clusters
+from validation import recordings
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}
 

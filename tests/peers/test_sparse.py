@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ewp.hartigan_wong import hartigan_wong
 from ewp.soft_threshold import threshold_weights
 from ewp.sparse import feature_sums, random_partition, sparse_fit, sparse_path
-from tests import recordings
 from tests.support.designs import clusters
+from validation import recordings
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}
 

@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris
 from ewp.peers import SparseKMeans
 from ewp.permutation import usual_bounds
 from ewp.sparse import feature_sums
-from tests import recordings
 from tests.support.strategies import SLOW, never_rises, problems
+from validation import recordings
 
 CLOSE = {"rtol": 0.0, "atol": 1e-10}
 

@@ -13,8 +13,8 @@ import ewp
 from ewp.sparse import sparse_path
 from r_bridge import RWarning, sparcl
 from r_bridge.errors import RCallError
-from tests import recordings
 from tests.support.r import draw, named
+from validation import recordings
 
 pytestmark = pytest.mark.sparcl
 EXACT = {"rtol": 0.0, "atol": 1e-12}

@@ -11,8 +11,8 @@ import pytest
 from ewp.hartigan_wong import hartigan_wong
 from r_bridge import RWarning, stats
 from r_bridge.errors import RCallError
-from tests import recordings
 from tests.support.r import clusters, require_r
+from validation import recordings
 
 
 @pytest.fixture(autouse=True)

@@ -1,1 +1,0 @@
-"""What is shown: sections of the report, each made from the cells that are finished."""

@@ -1,0 +1,1 @@
+"""Studies, one file each: its cells, what they compute, and its sections of the report."""

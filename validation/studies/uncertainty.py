@@ -1,0 +1,296 @@
+"""Whether intervals cover and tests keep their level, data set by data set.
+
+Coverage: two designs, Simulation 2, whose relevant features are all alike, and clusters that
+overlap and differ more in some features than in others, so that the weights differ too. The
+population's weights are those of a fit to a very large sample.
+
+Level: features that are pure noise should be rejected at 5 % in 5 % of the cases, both beside real
+clusters and where nothing clusters at all; relevant features should be rejected nearly always.
+Beside it stands what a careless test does: permute a column and compare with the clusters it helped
+to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import ewp
+from ewp.datasets import make_simulation2
+from ewp.feature_tests import permuted_dispersions
+from validation.cells import Cell, Store
+from validation.page import Section, Table, Verdict
+
+__all__ = [
+    "COVERAGE",
+    "LEVEL",
+    "METHODS",
+    "Design",
+    "coverage",
+    "coverage_cells",
+    "level",
+    "level_cells",
+    "population",
+    "population_cells",
+    "uncertainty_section",
+]
+
+#: Data sets, in cells of several.
+DATA_SETS = 200
+_A_CELL = 10
+METHODS = ("bca", "percentile")
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to draw data, and how to fit them."""
+
+    draw: Callable[[int, np.random.Generator], np.ndarray]
+    k: int
+    n: int
+    penalty: float
+    relevant: int
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def fit(self, n: int, rng: np.random.Generator) -> tuple[ewp.EWPResults, np.ndarray]:
+        """Draw n rows and fit them, with the penalty in proportion."""
+        X = self.draw(n, rng)
+        return ewp.fit(X, self.k, self.penalty * n, random_state=0, **self.options), X
+
+
+def _simulation2(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Simulation 2 about the same five centroids in every draw."""
+    centers = make_simulation2(5, p=20, random_state=0).centers
+    X = rng.standard_normal((n, 20))
+    X[:, :5] = centers[rng.integers(5, size=n), :5] + 0.015 * X[:, :5]
+    return X
+
+
+def _uneven(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Three clusters that overlap, in four features of different strength among ten."""
+    corners = np.array([[1.0, 1.0, -1.0, -1.0], [-1.0, 1.0, 1.0, 0.0], [0.0, -1.0, 0.0, 1.0]])
+    X = rng.standard_normal((n, 10))
+    X[:, :4] += (corners * [3.0, 2.5, 2.0, 1.6])[rng.integers(3, size=n)]
+    return X
+
+
+def _fresh_simulation2(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Simulation 2: three clusters in three features of ten, about other centroids each time."""
+    return make_simulation2(3, n=n, p=10, n_relevant=3, random_state=rng).X
+
+
+def _overlapping(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Three clusters that overlap, in three features of ten."""
+    X = rng.standard_normal((n, 10))
+    X[:, :3] += 2.5 * np.eye(3)[rng.integers(3, size=n)]
+    return X
+
+
+def _without_clusters(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Ten features of noise, three of them skewed, with heavy tails, or discrete."""
+    X = rng.standard_normal((n, 10))
+    X[:, 0] = rng.exponential(size=n)
+    X[:, 1] = rng.standard_t(3, size=n)
+    X[:, 2] = rng.integers(4, size=n)
+    return X
+
+
+_STANDARD = {"scale": "standard"}
+COVERAGE = {
+    "Simulation 2, k = 5, p = 20, n = 500": Design(_simulation2, 5, 500, 0.05, 5),
+    "overlapping, k = 3, p = 10, n = 400": Design(_uneven, 3, 400, 0.2, 4, _STANDARD),
+}
+LEVEL = {
+    "Simulation 2, raw": Design(_fresh_simulation2, 3, 150, 0.05, 3),
+    "overlapping, standardised": Design(_overlapping, 3, 150, 0.3, 3, _STANDARD),
+    "overlapping, between form": Design(_overlapping, 3, 150, 0.5, 3, {"dispersion": "between"}),
+    "no clusters, standardised": Design(_without_clusters, 3, 150, 0.3, 0, _STANDARD),
+}
+
+
+def population_cells() -> list[Cell]:
+    """Weights that intervals should cover."""
+    return [
+        Cell("uncertainty.population", {"design": design, "n": 500_000}, rank=0, chooses=False)
+        for design in COVERAGE
+    ]
+
+
+def _data_sets(task: str, designs: dict[str, object], **inputs: object) -> list[Cell]:
+    return [
+        Cell(
+            f"uncertainty.{task}",
+            {"design": design, "first": first, "count": _A_CELL, **inputs},
+            rank=0 if first == 0 else 3,
+            chooses=False,
+        )
+        for first in range(0, DATA_SETS, _A_CELL)
+        for design in designs
+    ]
+
+
+def coverage_cells() -> list[Cell]:
+    """Bootstrap intervals."""
+    return _data_sets("coverage", dict(COVERAGE), n_boot=200)
+
+
+def level_cells() -> list[Cell]:
+    """Tests of features."""
+    return _data_sets("level", dict(LEVEL), n_perm=199)
+
+
+def population(design: str, n: int) -> list[float]:
+    """Weights of the relevant features in a very large sample."""
+    results, _ = COVERAGE[design].fit(n, np.random.default_rng(0))
+    return [float(weight) for weight in results.weights.iloc[: COVERAGE[design].relevant]]
+
+
+def coverage(design: str, first: int, count: int, n_boot: int) -> list[dict[str, Any]]:
+    """95 % intervals of the relevant features' weights in some data sets.
+
+    Parameters
+    ----------
+    design : str
+        One of `COVERAGE`.
+    first, count : int
+        Seed of the first data set, and how many there are.
+    n_boot : int
+        Resamples of each.
+    """
+    how = COVERAGE[design]
+    rows = []
+    for seed in range(first, first + count):
+        results, _ = how.fit(how.n, np.random.default_rng([seed, 1]))
+        found = results.bootstrap(n_boot, random_state=seed)
+        for method in METHODS:
+            table = found.weight_intervals(0.95, method).iloc[: how.relevant]
+            ends = {side: table[side].tolist() for side in ("lower", "upper")}
+            rows.append({"seed": seed, "method": method, **ends})
+    return rows
+
+
+def level(design: str, first: int, count: int, n_perm: int) -> list[dict[str, Any]]:
+    """P-values of all features in some data sets, by the package's test and by the careless one.
+
+    Parameters
+    ----------
+    design : str
+        One of `LEVEL`.
+    first, count : int
+        Seed of the first data set, and how many there are.
+    n_perm : int
+        Permutations of each test.
+    """
+    how = LEVEL[design]
+    rows = []
+    for seed in range(first, first + count):
+        results, X = how.fit(how.n, np.random.default_rng([seed, 2]))
+        tests = results.test_features(n_perm, random_state=seed)
+        rows.append(
+            {
+                "seed": seed,
+                "p_value": tests.table["p_value"].tolist(),
+                "careless": _careless(results, X, n_perm, seed).tolist(),
+            }
+        )
+    return rows
+
+
+def _careless(results: ewp.EWPResults, X: np.ndarray, n_perm: int, seed: int) -> np.ndarray:
+    """P-values against the clusters of all features, the tested one included."""
+    Z = X - X.mean(axis=0)
+    within, _ = permuted_dispersions(Z, results.labels.to_numpy(), None, n_perm, seed)
+    return (1 + (within[1:] <= within[0]).sum(axis=0)) / (n_perm + 1)
+
+
+def _covered(store: Store) -> pd.DataFrame:
+    """Whether each interval of each data set covers the population's weight."""
+    weights = {
+        cell.inputs["design"]: np.array(value) for cell, value in store.finished(population_cells())
+    }
+    rows = []
+    for cell, value in store.finished(coverage_cells()):
+        design = cell.inputs["design"]
+        if design not in weights:
+            continue
+        for one in value:
+            inside = (np.array(one["lower"]) <= weights[design]) & (
+                weights[design] <= np.array(one["upper"])
+            )
+            rows += [
+                {"design": design, "method": one["method"], "feature": i, "covered": 100 * hit}
+                for i, hit in enumerate(inside.astype(float))
+            ]
+    return pd.DataFrame(rows, columns=["design", "method", "feature", "covered"])
+
+
+def _rejected(store: Store) -> pd.DataFrame:
+    """Rejections at 5 % in per cent, a row a design."""
+    parts: dict[str, list[dict[str, list[float]]]] = {}
+    for cell, value in store.finished(level_cells()):
+        parts.setdefault(cell.inputs["design"], []).extend(value)
+    rows = []
+    for design, found in parts.items():
+        first = LEVEL[design].relevant
+        own, careless = (
+            100 * (np.array([one[test] for one in found]) <= 0.05)
+            for test in ("p_value", "careless")
+        )
+        rows.append(
+            {
+                "design": design,
+                "noise, % rejected": own[:, first:].mean(),
+                "relevant, % rejected": own[:, :first].mean() if first else np.nan,
+                "careless test, noise": careless[:, first:].mean(),
+                "data sets": len(found),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def uncertainty_section(store: Store) -> Section | None:
+    """Coverage of intervals and level of tests."""
+    covered, level = _covered(store), _rejected(store)
+    if covered.empty or level.empty:
+        return None
+    by_feature = covered.groupby(["design", "method", "feature"])["covered"].mean()
+    groups = by_feature.groupby(["design", "method"])
+    shown = pd.DataFrame(
+        {
+            "coverage, %": groups.mean().map("{:.1f}".format),
+            "lowest of a feature": groups.min().map("{:.1f}".format),
+            "highest": groups.max().map("{:.1f}".format),
+            "data sets": covered[covered["feature"] == 0].groupby(["design", "method"]).size(),
+        }
+    ).reset_index()
+    means, rates = groups.mean(), level["noise, % rejected"]
+    tests = level.map(
+        lambda v: "–" if pd.isna(v) else f"{v:.1f}" if isinstance(v, float) else str(v)
+    )
+    return Section(
+        "Intervals and tests",
+        Verdict(
+            "new",
+            f"95 % intervals cover {means.min():.1f} – {means.max():.1f} %; tests at 5 % reject "
+            f"{rates.min():.1f} – {rates.max():.1f} % of pure noise.",
+        ),
+        [
+            Table(
+                shown,
+                f"Bootstrap intervals ({coverage_cells()[0].inputs['n_boot']} resamples) of the "
+                "weights of relevant features, against those of a sample of "
+                f"{population_cells()[0].inputs['n']:,} rows",
+                2,
+            ),
+            Table(
+                tests,
+                f"Tests of features at 5 %, {level_cells()[0].inputs['n_perm']} permutations. The "
+                "careless test permutes a column and compares with the clusters that it helped to "
+                "find",
+            ),
+        ],
+    )

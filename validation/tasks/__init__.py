@@ -1,1 +1,0 @@
-"""What is computed: functions of plain inputs that return plain values, one call a cell."""
