@@ -17,7 +17,7 @@ import ewp
 import ewp.peers
 from ewp.cli import app
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SITE = ROOT / "vignettes" / "site"
 HOW_TO = sorted((SITE / "howto").glob("*.md"))
 MODULES = ("ewp", "ewp.datasets", "ewp.peers", "r_bridge", "r_bridge.sparcl", "r_bridge.stats")
