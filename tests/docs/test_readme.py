@@ -1,15 +1,24 @@
-"""The README's code runs and prints what the README says."""
+"""The code of the README and of the how-to pages runs and prints what they say."""
+
+from __future__ import annotations
 
 import contextlib
 import io
 import re
 from pathlib import Path
 
-README = Path(__file__).parents[2] / "README.md"
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+HOW_TO = sorted((ROOT / "vignettes" / "site" / "howto").glob("*.md"))
+#: Pages that show what their code prints.
+SHOWING = {"README", "compare_methods", "data_sets", "uncertainty"}
 
 
-def test_readme_code_prints_what_it_says():
-    blocks = re.findall(r"```(python|text)\n(.*?)```", README.read_text(), flags=re.DOTALL)
+@pytest.mark.parametrize("page", [README, *HOW_TO], ids=lambda path: path.stem)
+def test_code_runs_and_prints_what_the_page_shows(page):
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(), flags=re.DOTALL)
     namespace: dict[str, object] = {}
     printed = ""
     compared = 0
@@ -17,9 +26,21 @@ def test_readme_code_prints_what_it_says():
         if language == "python":
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                exec(compile(block, "README.md", "exec"), namespace)
+                exec(compile(block, page.name, "exec"), namespace)
             printed = out.getvalue()
         else:
             assert printed.endswith(block)
             compared += 1
-    assert compared
+    assert (compared > 0) == (page.stem in SHOWING)
+
+
+def test_readme_is_short():
+    assert len(README.read_text().splitlines()) <= 150
+
+
+def test_targets_of_make_that_are_named_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    for page in (README, ROOT / "CONTRIBUTING.md", *HOW_TO):
+        text = page.read_text()
+        named = set(re.findall(r"(?:^|`)make ([a-z]+)", text, flags=re.MULTILINE))
+        assert named <= targets, page.name
