@@ -44,8 +44,8 @@ bench: $(VENV)/.installed-dev $(VENV)/.installed-r ## Measure speeds, as ratios,
 	$(RUN) validation/benchmarks/run.py
 
 .PHONY: vignettes
-vignettes: $(VENV)/.installed-dev ## Run the notebooks and write their pages, vignettes/html
-	$(RUN) vignettes/render.py
+vignettes: $(VENV)/.installed-dev ## Run the notebooks and keep them with their outputs, vignettes/*.ipynb
+	$(RUN) vignettes/execute.py
 
 .PHONY: docs
 docs: $(VENV)/.installed-dev ## Build the documentation, build/docs/index.html

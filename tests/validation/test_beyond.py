@@ -236,8 +236,8 @@ def test_sections_are_made_from_whatever_is_finished(seed):
         assert "of 0" not in text
 
 
-def test_numbers_of_the_readme_are_those_of_the_report():
-    text = (ROOT / "README.md").read_text()
+def test_numbers_of_the_documentation_are_those_of_the_report():
+    text = (ROOT / "vignettes" / "site" / "explanation" / "measured.md").read_text()
     store = Given(lambda cell: committed().get(without_data(str(cell))))
     shown = []
     section = consistency.consistency_section(store)

@@ -3,8 +3,8 @@
 The build needs no network and leaves nothing to the reader's network either. Formulas become
 MathML, which browsers draw themselves (``_ext/mathml.py``), instead of MathJax from a server; there
 is no intersphinx, whose inventories are downloads; the theme brings its own styles. The notebooks
-are shown with the outputs of their saved pages, so that nothing is run (``_ext/notebooks.py``), and
-the page of the command line is made from the program itself (``_ext/commandline.py``).
+are shown with the outputs that they are kept with, so that nothing is run (``_ext/notebooks.py``),
+and the page of the command line is made from the program itself (``_ext/commandline.py``).
 """
 
 import sys
