@@ -23,9 +23,10 @@ demo: $(VENV)/.installed ## Install the package and run the example of the paper
 test: lint mypy pytest rpkg ## Check the code and run all tests, doctests and the R package included
 
 .PHONY: lint
-lint: $(VENV)/.installed-dev ## Check style and format (ruff)
+lint: $(VENV)/.installed-dev ## Check style and format (ruff), and that imports go down only
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	$(VENV)/bin/lint-imports --no-cache
 
 .PHONY: mypy
 mypy: $(VENV)/.installed-dev ## Check types

@@ -5,14 +5,13 @@ public is importable from here; plots, summaries and the rest load what they nee
 """
 
 from ewp import datasets, peers
-from ewp.comparison import compare
-from ewp.exponent import critical_exponent
-from ewp.model import EWP, fit
-from ewp.path import lambda_path
-from ewp.results import EWPResults
-from ewp.selection import select_k, select_lambda
-
-__version__ = "0.1.0"
+from ewp.common import __version__ as __version__
+from ewp.comparison.compare import compare
+from ewp.estimator import EWP, fit
+from ewp.results.results import EWPResults
+from ewp.select import select_k, select_lambda
+from ewp.selection.grid import lambda_path
+from ewp.solver.critical_exponent import critical_exponent
 
 __all__ = [
     "EWP",

@@ -19,7 +19,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import adjusted_rand_score
 
 from ewp import EWP
-from ewp.matching import match_labels
+from ewp.metrics import match_labels
 from ewp.peers import SparseKMeans
 from r_bridge import sparcl
 from r_bridge.errors import RInputError, input_errors

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ewp.inputs import check_data, check_distinct
+from ewp.data.validation import check_data, check_distinct
 from r_bridge.errors import RInputError, input_errors
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ewp.methods import Problem, register
+from ewp.comparison.methods import Problem, register
 from r_bridge import sparcl
 from r_bridge.session import require
 

@@ -14,8 +14,7 @@ from html import escape
 
 import pandas as pd
 
-from ewp.peers import SparseGap
-from ewp.sparse import SparseFit
+from ewp.peers import SparseFit, SparseGap
 
 # What users see; the helpers are for the bridge's own modules.
 __all__ = ["SparseGapTable", "SparseKMeansFit", "SparseKMeansPath"]
@@ -118,7 +117,7 @@ class SparseKMeansFit(PrintedResult):
         return selected(self.weights, tol)
 
     def to_native(self) -> SparseFit:
-        """The same fit as :class:`ewp.sparse.SparseFit`, in arrays."""
+        """The same fit as :class:`ewp.peers.sparcl.SparseFit`, in arrays."""
         return SparseFit(
             bound=self.wbound,
             weights=self.weights.to_numpy(),
@@ -196,7 +195,7 @@ class SparseKMeansPath(PrintedResult):
         return pd.DataFrame(rows, index=self.bounds)
 
     def to_native(self) -> list[SparseFit]:
-        """The same fits as :func:`ewp.sparse.sparse_path` returns them."""
+        """The same fits as :func:`ewp.peers.sparcl.sparse_path` returns them."""
         return [fit.to_native() for fit in self.fits]
 
 

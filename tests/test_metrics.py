@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from ewp import cohesion
-from ewp.cohesion import jaccard, silhouettes
-from ewp.matching import centroid_order, match_labels
-from ewp.rand_index import rand_index
+from ewp import metrics as cohesion
+from ewp.metrics import centroid_order, jaccard, match_labels, rand_index, silhouettes
 
 
 def test_agreement_counts_weights_as_copies():

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.engine import ArrayEngine
-from ewp.rules import FixedWeights, RelativeEntropy
-from ewp.schedules import Annealed
-from ewp.solver import iterate
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import step_of_run
+from ewp.solver.iterate import iterate
+from ewp.solver.schedules import Annealed
+from ewp.solver.weights import FixedWeights, RelativeEntropy
 from tests.support import reference
 from tests.support.results import assert_identical
 from tests.support.strategies import SLOW
@@ -76,7 +77,7 @@ def test_power_mean_lies_between_minimum_and_maximum(problem, s):
     rng = np.random.default_rng(seed)
     theta = engine.rows(rng.choice(len(X), k, replace=False)) + 0.01 * X.std()
     w = rng.dirichlet(np.ones(X.shape[1]))
-    stats = engine.statistics(theta, w, s)
+    stats = step_of_run(engine.statistics, theta, w, s)
     d = [
         [reference.squared_distance(x, t, w) for t in theta]
         for x in (X - engine.center) / engine.scale

@@ -7,8 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import KFold
 
 import ewp
-from ewp.criteria import Predictive
 from ewp.datasets import make_simulation2
+from ewp.selection.criteria import Predictive
 
 
 @pytest.mark.parametrize("scale", [None, "standard"])

@@ -7,8 +7,8 @@ import pytest
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 import ewp
-from ewp.criteria import Predictive
 from ewp.datasets import make_simulation2
+from ewp.selection.criteria import Predictive
 from tests.support.interruptions import interrupted_from
 
 

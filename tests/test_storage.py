@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -16,8 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ewp.results import EWPResults
-from ewp.storage import FORMAT_VERSION, _decode, _encode
+from ewp.results.results import EWPResults
+from ewp.results.storage import FORMAT_VERSION, _decode, _encode
+from ewp.solver.fit import FitOptions
 from tests.support.results import make_results
 
 
@@ -143,12 +145,35 @@ def test_json_values_survive_strict_json(value):
 
 
 def test_options_of_numpy_types_become_plain(tmp_path):
-    options = {"n_init": np.int64(3), "tol": np.float32(0.5), "init": np.eye(2), "x": (1, np.nan)}
-    loaded = round_trip(make_results(options=options), tmp_path).options
-    assert loaded["n_init"] == 3
-    assert loaded["tol"] == 0.5
-    assert loaded["init"] == [[1.0, 0.0], [0.0, 1.0]]
-    assert np.isnan(loaded["x"][1])
+    options = FitOptions(3, 30.0, n_init=np.int64(3), tol=np.float32(0.5))
+    selection = {"unit": "nats", "total": np.float64(60), "x": (1, np.nan), "of": np.eye(2)}
+    loaded = round_trip(make_results(fit_options=options, selection=selection), tmp_path)
+    assert loaded.fit_options.n_init == 3
+    assert loaded.fit_options.tol == 0.5
+    assert loaded.selection["of"] == [[1.0, 0.0], [0.0, 1.0]]
+    assert np.isnan(loaded.selection["x"][1])
+
+
+def test_an_array_of_starting_centroids_is_kept(tmp_path):
+    results = make_results(names=list("abcde"))
+    start = results.centroids.to_numpy() + 1.0
+    results.fit_options = dataclasses.replace(results.fit_options, init=start)
+    loaded = round_trip(results, tmp_path)
+    np.testing.assert_array_equal(loaded.fit_options.init, start)
+    assert loaded.options["init"] == "array"
+
+
+def test_a_file_that_lacks_the_starting_centroids_starts_from_the_estimates(tmp_path):
+    """So did files of earlier versions."""
+    results = make_results()
+    results.fit_options = dataclasses.replace(results.fit_options, init=np.ones((3, 5)))
+    results.save(tmp_path / "fit")
+    with np.load(tmp_path / "fit") as archive:
+        kept = {name: archive[name] for name in archive.files if name != "init"}
+    with (tmp_path / "fit").open("wb") as file:
+        np.savez_compressed(file, **kept)
+    loaded = EWPResults.load(tmp_path / "fit")
+    np.testing.assert_array_equal(loaded.fit_options.init, results.centroids)
 
 
 def test_files_without_and_with_unknown_diagnostics_are_read(tmp_path):

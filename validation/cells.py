@@ -12,7 +12,6 @@ import gzip
 import hashlib
 import json
 import os
-import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
@@ -26,15 +25,14 @@ from unittest.mock import patch
 
 from joblib import Parallel, delayed
 
-import ewp
-from ewp._progress import tqdm
+from ewp.common.parallel import tqdm
 from r_bridge import check
 from validation.digest import source_digest, task_digest
 
 __all__ = ["Cell", "Store", "has_sparcl"]
 
 #: The function through which all choices go, where the estimator finds it.
-_GATE = "choose"
+_GATE = "ewp.fitting.select_candidate"
 
 
 @cache
@@ -97,7 +95,7 @@ class Cell:
         if self.chooses:
             return function(**self.inputs)
         refusal = RuntimeError(f"{self} was declared to choose nothing")
-        with patch.object(sys.modules[ewp.EWP.__module__], _GATE, side_effect=refusal):
+        with patch(_GATE, side_effect=refusal):
             return function(**self.inputs)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import ewp
+from ewp.comparison.methods import EstimatorMethod
 from ewp.datasets import make_simulation2
-from ewp.methods import EstimatorMethod
-from ewp.permutation import sparse_gap, usual_bounds
+from ewp.peers.sparcl import sparse_gap, usual_bounds
 
 __all__ = [
     "PARTS",

@@ -13,7 +13,6 @@ import hashlib
 import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,30 +28,8 @@ SILENT_FOLDERS = ("display", "report", "cli")
 SILENT_FILES = ("storage.py",)
 #: The folder that scores and chooses penalties.
 CHOOSING_FOLDERS = ("selection",)
-#: The same for modules that lie at the top of `ewp`, in no folder.
-SILENT_MODULES = (
-    "_cli_*",
-    "_comparison_text",
-    "_consistency_text",
-    "_diagnostic_text",
-    "_pictures",
-    "_printed",
-    "_progress",
-    "_records",
-    "_reported",
-    "_selection_text",
-    "_summary",
-    "cli",
-    "comparison_plots",
-    "consistency_plots",
-    "demo",
-    "diagnostic_plots",
-    "drawing",
-    "plots",
-    "report*",
-    "selection_plots",
-)
-CHOOSING_MODULES = ("criteria", "deciding", "density", "racing")
+#: A file in it that those use too who choose nothing: the grid of penalties.
+GRID_FILE = "grid.py"
 #: Functions and methods of `ewp` that print or draw begin like this, in all modules.
 SILENT_NAMES = ("plot", "summar", "_repr", "__repr__", "__str__")
 
@@ -64,10 +41,10 @@ def is_silent(path: Path) -> bool:
 
     Examples
     --------
-    >>> is_silent(Path("display/plots.py")), is_silent(Path("core/solver.py"))
+    >>> is_silent(Path("display/plots.py")), is_silent(Path("solver/iterate.py"))
     (True, False)
     """
-    return path.name in SILENT_FILES or _belongs(path, SILENT_FOLDERS, SILENT_MODULES)
+    return path.name in SILENT_FILES or _belongs(path, SILENT_FOLDERS)
 
 
 def is_choosing(path: Path) -> bool:
@@ -75,15 +52,13 @@ def is_choosing(path: Path) -> bool:
 
     Examples
     --------
-    >>> is_choosing(Path("selection/racing.py")), is_choosing(Path("core/solver.py"))
+    >>> is_choosing(Path("selection/search.py")), is_choosing(Path("solver/iterate.py"))
     (True, False)
     """
-    return _belongs(path, CHOOSING_FOLDERS, CHOOSING_MODULES)
+    return _belongs(path, CHOOSING_FOLDERS) and path.name != GRID_FILE
 
 
-def _belongs(path: Path, folders: tuple[str, ...], modules: tuple[str, ...]) -> bool:
-    if len(path.parts) == 1:
-        return any(fnmatch(path.stem, pattern) for pattern in modules)
+def _belongs(path: Path, folders: tuple[str, ...]) -> bool:
     return any(part in folders for part in path.parts[:-1])
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from ewp.realdata import DATA_VARIABLE, DATASETS
+from ewp.datasets import DATA_VARIABLE, DATASETS
 from validation.cells import Store, has_sparcl
 
 __all__ = ["main"]

@@ -11,8 +11,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ewp.drawing import PALETTE, despine
-from ewp.measures import signed_rank
+from ewp.comparison.results import signed_rank
+from ewp.display.axes import PALETTE, despine
 from validation.cells import Cell, Store
 
 __all__ = [

@@ -5,15 +5,15 @@ them. They share validation, starts, trace and canonical order with `ewp.EWP` an
 polish nor its automatic scaling: they are the published methods, to be compared with.
 """
 
-from ewp.peers.plain import KHarmonicMeans, KMeans, PowerKMeans
-from ewp.peers.sparse import SparseKMeans
-from ewp.peers.weighted import WKMeans
-from ewp.permutation import SparseGap, sparse_gap
+from ewp.peers.kmeans import KHarmonicMeans, KMeans, PowerKMeans, WKMeans
+from ewp.peers.sparcl import SparseFit, SparseGap, sparse_gap
+from ewp.peers.sparse_kmeans import SparseKMeans
 
 __all__ = [
     "KHarmonicMeans",
     "KMeans",
     "PowerKMeans",
+    "SparseFit",
     "SparseGap",
     "SparseKMeans",
     "WKMeans",

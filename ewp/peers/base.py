@@ -21,33 +21,33 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ewp.assigning import assign, distances
-from ewp.blas import one_blas_thread
-from ewp.checks import check_integer, check_number
-from ewp.engine import ArrayEngine
-from ewp.fitting import solve
-from ewp.inputs import (
+from ewp.common.checks import check_integer, check_number
+from ewp.common.parallel import one_blas_thread
+from ewp.common.types import Array
+from ewp.data.validation import (
     check_data,
     check_distinct,
+    check_init,
     check_sample_weight,
     check_spread,
     generator,
     remember_features,
 )
-from ewp.kernel import Array
-from ewp.polish import NONE
-from ewp.rules import WeightRule
-from ewp.schedules import Schedule
-from ewp.solver import Solution
-from ewp.starts import check_init
+from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
+from ewp.engine.base import step_of_run
+from ewp.solver.fit import solve
+from ewp.solver.iterate import Solution
+from ewp.solver.polish import PolishEffort
+from ewp.solver.schedules import Schedule
+from ewp.solver.weights import WeightRule
 
-__all__ = ["Found", "Options", "Peer", "WeightedPeer"]
+__all__ = ["Peer", "PeerFit", "PeerOptions", "SampleWeightPeer"]
 
 _TRACE = ["phase", "s", "f_s", "f_inf", "delta_centroids", "delta_weights"]
 
 
 @dataclass(frozen=True)
-class Options:
+class PeerOptions:
     """The checked options that all peers have."""
 
     n_clusters: int
@@ -58,7 +58,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Found:
+class PeerFit:
     """What a search found, clusters in canonical order.
 
     Attributes
@@ -94,6 +94,8 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     random_state: Any
     n_jobs: Any
 
+    #: Whether weights of the features are learned.
+    learns_weights: ClassVar[bool] = True
     #: The exponent at which the objective is reported.
     _last_exponent: ClassVar[float] = -math.inf
 
@@ -109,10 +111,10 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """Return `max_iter` and `tol`."""
         return self.max_iter, self.tol
 
-    def _options(self, p: int) -> Options:
+    def _options(self, p: int) -> PeerOptions:
         k = check_integer("n_clusters", self.n_clusters, least=1)
         max_iter, tol = self._limits()
-        return Options(
+        return PeerOptions(
             n_clusters=k,
             init=check_init(self.init, k, p),
             n_init=check_integer("n_init", self.n_init, least=1),
@@ -120,7 +122,9 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             tol=check_number("tol", tol, above=0),
         )
 
-    def _search(self, engine: ArrayEngine, options: Options, rng: np.random.Generator) -> Found:
+    def _search(
+        self, engine: ArrayEngine, options: PeerOptions, rng: np.random.Generator
+    ) -> PeerFit:
         """Run the solver; a peer that does not use it overrides this."""
         solution = solve(
             engine,
@@ -129,13 +133,13 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             self._schedule(engine),
             init=options.init,
             n_init=options.n_init,
-            effort=NONE,
+            effort=PolishEffort.NONE,
             max_iter=options.max_iter,
             tol=options.tol,
             rng=rng,
         )
-        return Found(
-            engine.outside(solution.theta),
+        return PeerFit(
+            engine.to_data_units(solution.theta),
             solution.weights,
             solution.objective,
             _tabulate(solution),
@@ -158,7 +162,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             self.cluster_centers_ = found.centroids
             self.labels_ = found.labels
             if found.labels is None:
-                self.labels_ = assign(*self._placed(array))[0]
+                self.labels_ = nearest_centroids(*self._placed(array))[0]
         if not found.converged:
             warnings.warn(
                 f"no fixed point after max_iter={options.max_iter} steps; increase max_iter",
@@ -195,7 +199,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         array = self._checked(X)
         with one_blas_thread():
-            return assign(*self._placed(array))[0]
+            return nearest_centroids(*self._placed(array))[0]
 
     def transform(self, X: Any) -> Array:
         """Distances to the centroids (not squared), in the metric of the fit.
@@ -210,7 +214,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         array = self._checked(X)
         with one_blas_thread():
-            return np.sqrt(distances(*self._placed(array)))
+            return np.sqrt(centroid_distances(*self._placed(array)))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """What the method maximises, on X: minus the objective where that is minimised.
@@ -229,8 +233,8 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         weight = check_sample_weight(sample_weight, len(array))
         with one_blas_thread():
             engine = ArrayEngine(array, weight, center=self._center)
-            theta = engine.inside(self.cluster_centers_)
-            stats = engine.statistics(theta, self.metric_, self._last_exponent)
+            theta = engine.to_engine_units(self.cluster_centers_)
+            stats = step_of_run(engine.statistics, theta, self.metric_, self._last_exponent)
             return -stats.power - self._rule(engine).penalty(self.feature_weights_)
 
     @property
@@ -238,7 +242,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return len(self.cluster_centers_)
 
 
-class WeightedPeer(Peer):
+class SampleWeightPeer(Peer):
     """A peer whose rows may have weights."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

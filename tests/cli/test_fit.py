@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import ewp
-from ewp import _cli_tables
 from ewp.cli import app
+from ewp.cli import tables as _cli_tables
 from ewp.datasets import make_simulation2
 
 
@@ -248,10 +248,10 @@ def test_help_lists_the_exit_codes_and_the_reading_options():
 def test_doctor_and_demo_speak_json(tmp_path, monkeypatch):
     record = json.loads(run("doctor", "--json").stdout)
     assert record["ready"] is not bool(record["problems"])
-    from ewp import demo
+    from ewp.cli import demo
 
     small = demo.run(k=4, n_trials=1)
-    monkeypatch.setattr("ewp.demo.run", lambda seed: small)
+    monkeypatch.setattr("ewp.cli.demo.run", lambda seed: small)
     result = run("demo", "--json", "--out", tmp_path / "demo.png")
     rows = {row["method"]: row for row in json.loads(result.stdout)["table"]}
     assert rows["EWP"]["NMI, raw"] > 0.9

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ewp import _cli_tables
-from ewp._cli_options import Reading
-from ewp._cli_streams import InputError
-from ewp._cli_tables import TableReader
-from ewp.rows import FileRows
+from ewp.cli import tables as _cli_tables
+from ewp.cli.options import ReadOptions
+from ewp.cli.streams import InputError
+from ewp.cli.tables import TableReader
+from ewp.data.rows import FileRows
 
 
 def read(path, only=None, truth=None, **options):
-    table = TableReader(str(path), Reading(**options), only=only, truth=truth)
+    table = TableReader(str(path), ReadOptions(**options), only=only, truth=truth)
     return table, table.load(whole=True)
 
 
@@ -183,7 +183,7 @@ def test_large_tables_go_through_a_file_in_blocks(tmp_path, frame, monkeypatch):
     frame["name"] = [f"r{i}" for i in range(40)]
     path = tmp_path / "data.csv"
     frame.to_csv(path, index=False)
-    table = TableReader(str(path), Reading(id="name"))
+    table = TableReader(str(path), ReadOptions(id="name"))
     rows = table.load()
     assert isinstance(rows, FileRows)
     np.testing.assert_array_equal(rows[:], frame.drop(columns="name").to_numpy())
@@ -198,10 +198,10 @@ def test_trouble_late_in_a_large_table_is_found(tmp_path, monkeypatch):
     lines = ["1,2"] * 60
     lines[20], lines[50] = "1,", "1,"
     with pytest.raises(InputError, match=r"2 missing value\(s\), in 2 of 60 rows"):
-        TableReader(str(write(tmp_path, "a,b\n" + "\n".join(lines))), Reading()).load()
+        TableReader(str(write(tmp_path, "a,b\n" + "\n".join(lines))), ReadOptions()).load()
     lines[50] = "1,x"
     with pytest.raises(InputError, match=r"'b' \('x' in line 52\)"):
-        TableReader(str(write(tmp_path, "a,b\n" + "\n".join(lines))), Reading()).load()
+        TableReader(str(write(tmp_path, "a,b\n" + "\n".join(lines))), ReadOptions()).load()
 
 
 def test_a_pipe_that_closes_early_is_no_error(tmp_path, frame):

@@ -4,7 +4,7 @@ import threading
 
 from threadpoolctl import ThreadpoolController
 
-from ewp.blas import one_blas_thread
+from ewp.common.parallel import one_blas_thread
 
 
 def test_threads_of_blas_are_restored_after_overlapping_fits():

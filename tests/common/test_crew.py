@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ewp.crew import Crew, can_fork
+from ewp.common.parallel import ForkPool, can_fork
 from tests.support.processes import gone, members
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here: Linux can")
@@ -22,7 +22,7 @@ def work(number):
 
 
 def test_tasks_run_in_processes_of_their_own_and_come_back_in_order():
-    crew = Crew(work, 3)
+    crew = ForkPool(work, 3)
     for numbers in ((1, 2, 3), (4, 5)):
         found = crew.run(work, [(number,) for number in numbers])
         assert [square for square, _ in found] == [number**2 for number in numbers]
@@ -31,7 +31,7 @@ def test_tasks_run_in_processes_of_their_own_and_come_back_in_order():
 
 
 def test_a_dead_process_is_replaced_by_this_one():
-    crew = Crew(work, 3)
+    crew = ForkPool(work, 3)
     victim = crew.run(work, [(1,), (2,), (3,)])[1][1]
     os.kill(victim, signal.SIGKILL)
     found = crew.run(work, [(1,), (2,), (3,)])
@@ -50,7 +50,7 @@ def test_processes_that_cannot_be_had_are_done_without(monkeypatch):
 
     monkeypatch.setattr(os, "fork", scarce)
     for others in (1, 0):
-        crew = Crew(work, 4)
+        crew = ForkPool(work, 4)
         found = crew.run(work, [(1,), (2,), (3,), (4,)])
         assert [square for square, _ in found] == [1, 4, 9, 16]
         assert sum(pid != os.getpid() for _, pid in found) == others
@@ -62,7 +62,7 @@ def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
 
     before = signal.signal(signal.SIGTERM, handler)
     try:
-        crew = Crew(time.sleep, 2)
+        crew = ForkPool(time.sleep, 2)
         pid = members()[0].pid
         crew._members[0][1].send((600,))  # too busy to notice that its pipe is closed
         time.sleep(0.2)
@@ -74,7 +74,7 @@ def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
 
 
 def test_an_error_of_another_process_is_raised_here_and_ends_the_crew():
-    crew = Crew(work, 2)
+    crew = ForkPool(work, 2)
     with pytest.raises(ValueError, match="-2 is negative"):
         crew.run(work, [(1,), (-2,)])
     assert not members()
@@ -86,10 +86,10 @@ def test_processes_do_not_outlive_a_parent_that_is_killed(how):
     # two crews, one forked after the other: the second has copies of the pipes of the first
     code = """
 import multiprocessing, time
-from ewp.crew import Crew
-crews = [Crew(abs, 3), Crew(abs, 3)]
-for crew in crews:
-    assert crew.run(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
+from ewp.common.parallel import ForkPool
+pools = [ForkPool(abs, 3), ForkPool(abs, 3)]
+for pool in pools:
+    assert pool.run(abs, [(-1,), (-2,), (-3,)]) == [1, 2, 3]
 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
 time.sleep(600)
 """

@@ -9,8 +9,8 @@ from scipy.stats import wilcoxon
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
 import ewp
+from ewp.comparison.results import MEASURES, signed_rank
 from ewp.datasets import make_feature_selection, make_simulation2
-from ewp.measures import MEASURES, signed_rank
 from ewp.peers import KMeans, SparseKMeans, WKMeans, sparse_gap
 from tests.support.comparisons import ALL, Recorder
 from tests.support.designs import wide_design

@@ -6,8 +6,8 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.mixture import GaussianMixture
 
 import ewp
+from ewp.comparison.methods import METHODS, EstimatorMethod, register
 from ewp.datasets import make_simulation2
-from ewp.methods import METHODS, EstimatorMethod, register
 from ewp.peers import KMeans, WKMeans
 from tests.support.comparisons import ALL, Recorder
 
@@ -63,7 +63,7 @@ def test_all_methods_are_known_by_their_names():
 
 def test_a_registered_method_is_known_by_its_name(data, monkeypatch):
     X, labels = data
-    monkeypatch.setattr("ewp.methods.METHODS", dict(METHODS))
+    monkeypatch.setattr("ewp.comparison.methods.METHODS", dict(METHODS))
     register("recorded")(lambda problem, name: Recorder(name))
     found = ewp.compare(X, 4, labels, ("kmeans", "recorded"), n_trials=1, scale=None)
     assert found.methods == ["kmeans", "recorded"]

@@ -38,7 +38,7 @@ def test_weights_are_drawn_a_panel_a_method(found):
 
 
 def test_long_names_stand_beside_lying_boxes(found):
-    from ewp.comparison_plots import plot_weight_boxes
+    from ewp.comparison.plots import plot_weight_boxes
 
     long = found.weights.loc[["ewp"]].rename(columns=lambda name: f"{name} of the first chromosome")
     (ax,) = plot_weight_boxes({"EWP": long})

@@ -6,9 +6,10 @@ import pytest
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
 import ewp
-from ewp.criteria import Predictive
+from ewp.data.canonical import distinct_groups
+from ewp.data.splits import folds, given_folds, of_positive_weight
 from ewp.datasets import make_simulation2
-from ewp.folds import distinct_groups, folds, given_folds, of_positive_weight
+from ewp.selection.criteria import Predictive
 
 
 def test_equal_rows_stay_together_and_weights_count_as_copies():

@@ -3,7 +3,7 @@
 import numpy as np
 
 import ewp
-from ewp.engine import ArrayEngine
+from ewp.engine.array import ArrayEngine
 
 
 def test_an_outlier_does_not_blur_the_canonical_order():

@@ -1,12 +1,10 @@
-"""Resamples of the rows of a fit: what is drawn, and what is left out."""
+"""Resamples of rows: what is drawn, and what is left out."""
 
 import numpy as np
 import pytest
 
-import ewp
+from ewp.data.splits import Resampler
 from ewp.datasets import make_simulation2
-from ewp.refitting import source_of
-from ewp.resampling import Resampler
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +15,7 @@ def data():
 def test_other_weights_stay_with_their_rows(data):
     weight = np.random.default_rng(0).uniform(0.5, 1.5, len(data))
     weight[:10] = 0.0
-    results = ewp.fit(data, 3, lam=8.0, sample_weight=weight, random_state=0)
-    resampler = Resampler.of(source_of(results))
+    resampler = Resampler.of(data, weight, 3)
     rows, drawn = resampler.draw(np.random.default_rng(0))
     assert rows.min() >= 10
     counts = drawn / weight[rows]
@@ -27,8 +24,7 @@ def test_other_weights_stay_with_their_rows(data):
 
 
 def test_parts_left_out_share_the_rows(data):
-    results = ewp.fit(data, 3, lam=8.0, random_state=0)
-    resampler = Resampler.of(source_of(results))
+    resampler = Resampler.of(data, None, 3)
     parts = resampler.leave_out(7, np.random.default_rng(0))
     left_out = [np.setdiff1d(resampler.rows, rows) for rows, _ in parts]
     np.testing.assert_array_equal(np.sort(np.concatenate(left_out)), np.arange(160))

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import ewp
-from ewp.inputs import remember_features
-from ewp.rows import FileRows, open_rows
+from ewp.data.rows import FileRows
+from ewp.data.sources import open_rows
+from ewp.data.validation import remember_features
 from tests.support.in_memory import LAM, K, fitted, same, simulated
 
 

@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.results import EWPResults
+from ewp.results.results import EWPResults
 from tests.support.results import make_results
 
 

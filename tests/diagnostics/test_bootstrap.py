@@ -12,12 +12,12 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import ewp
-from ewp import bootstrap as module
-from ewp.bootstrap_results import BootstrapResults
+from ewp.data.splits import Resampler
 from ewp.datasets import make_simulation2
-from ewp.refitting import source_of
-from ewp.resampling import Resampler
-from ewp.results import EWPResults
+from ewp.diagnostics import bootstrap as module
+from ewp.diagnostics.bootstrap import BootstrapResults
+from ewp.diagnostics.refit import fitted_data
+from ewp.results.results import EWPResults
 from tests.support.interruptions import interrupted_from
 
 FIELDS = ("weight_draws", "centroid_shifts", "weight_jackknife", "centroid_jackknife")
@@ -47,7 +47,8 @@ def found(results):
 
 
 def test_equal_resamples_have_intervals_without_width(results, monkeypatch):
-    everything = Resampler.of(source_of(results)).rows
+    data = fitted_data(results)
+    everything = Resampler.of(data.X, data.weight, results.n_clusters).rows
 
     def draw(self, rng):
         return everything, np.ones(len(everything))
@@ -273,10 +274,10 @@ def test_data_that_are_not_those_of_the_fit_are_refused(data, results):
 )
 def test_the_options_of_the_fit_are_those_of_the_resamples(data, options):
     results = fit(data, **options)
-    recipe = source_of(results).recipe
-    assert recipe.standardise == (options.get("scale") == "standard")
-    assert recipe.between == (options.get("dispersion") == "between")
-    assert bool(recipe.polish.rounds) == options.get("polish", True)
+    used = fitted_data(results).options
+    assert used.standardise == (options.get("scale") == "standard")
+    assert used.between == (options.get("dispersion") == "between")
+    assert bool(used.effort.rounds) == options.get("polish", True)
     found = results.bootstrap(4, n_jackknife=0, random_state=0)
     np.testing.assert_allclose(found.weight_draws.mean(axis=0), results.weights, atol=0.15)
     if "prior" in options:
@@ -305,5 +306,5 @@ def test_small_weights_are_printed_with_the_digits_of_their_intervals():
 
 def test_a_start_of_the_users_own_is_that_of_the_refits(data):
     """Also where it is the automatic one: it asks for the published annealing."""
-    assert source_of(fit(data)).recipe.s0 is None
-    assert source_of(fit(data, s0=-1.0)).recipe.s0 == -1.0
+    assert fitted_data(fit(data)).options.first_exponent is None
+    assert fitted_data(fit(data, s0=-1.0)).options.s0 == -1.0

@@ -13,10 +13,10 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_iris
 
 import ewp
-from ewp import consistency as module
 from ewp.datasets import make_simulation2
-from ewp.matching import centroid_order
-from ewp.results import EWPResults
+from ewp.diagnostics import consistency as module
+from ewp.metrics import centroid_order
+from ewp.results.results import EWPResults
 from tests.support.interruptions import interrupted_from
 
 N = 3200

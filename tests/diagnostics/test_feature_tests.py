@@ -13,10 +13,10 @@ from matplotlib import pyplot as plt
 from statsmodels.stats.multitest import multipletests
 
 import ewp
-from ewp import feature_tests as module
 from ewp.datasets import make_simulation2
-from ewp.feature_tests import FeatureTests, permuted_dispersions
-from ewp.results import EWPResults
+from ewp.diagnostics import feature_tests as module
+from ewp.diagnostics.feature_tests import FeatureTests, permuted_dispersions
+from ewp.results.results import EWPResults
 from tests.support.interruptions import interrupted_from
 from tests.support.results import make_results
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ewp.intervals import bca_interval, logistic, logit, percentile_interval
+from ewp.diagnostics.intervals import bca_interval, logistic, logit, percentile_interval
 
 
 def test_percentiles_are_order_statistics():

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import ewp
-from ewp import consistency as module
 from ewp.datasets import make_simulation2
-from ewp.engine import ArrayEngine
-from ewp.rates import along_s, effective_size, rate
+from ewp.diagnostics.convergence import _judge, along_s, convergence_rate, effective_size
+from ewp.engine.array import ArrayEngine
 
 # --- slopes ------------------------------------------------------------------------------------
 
@@ -18,7 +17,7 @@ def test_a_power_law_is_recovered_on_the_scale_of_effective_sizes():
     sizes = [100, 200, 400, 800]
     for population in (True, False):
         errors = 3.0 * effective_size(sizes, 1000, population) ** -0.5
-        slope, lower, upper, _ = rate(
+        slope, lower, upper, _ = convergence_rate(
             sizes, np.tile(errors, (4, 1)), 1000, population=population, level=0.95
         )
         np.testing.assert_allclose([slope, lower, upper], -0.5, atol=1e-12)
@@ -34,15 +33,15 @@ def test_replicates_that_hit_upon_the_full_fit_do_not_hide_the_others():
     rng = np.random.default_rng(0)
     sizes = [100, 200, 400, 800]
     errors = np.where(rng.random((10, 4)) < 0.25, 1e-4, rng.uniform(0.9, 1.1, (10, 4)))
-    slope, lower, upper, _ = rate(sizes, errors, 10_000, population=False, level=0.95)
-    assert module._judge(slope, lower, upper) == "not seen"
+    slope, lower, upper, _ = convergence_rate(sizes, errors, 10_000, population=False, level=0.95)
+    assert _judge(slope, lower, upper) == "not seen"
 
 
 def test_no_error_at_all_is_exact():
-    slope, *rest = rate([10, 20], np.zeros((3, 2)), 50, population=True, level=0.95)
+    slope, *rest = convergence_rate([10, 20], np.zeros((3, 2)), 50, population=True, level=0.95)
     assert slope == -np.inf
     assert np.isnan(rest).all()
-    assert module._judge(slope, *rest[:2]) == "exact"
+    assert _judge(slope, *rest[:2]) == "exact"
 
 
 @pytest.mark.parametrize("population", [True, False])
@@ -58,7 +57,9 @@ def test_intervals_of_slopes_cover_although_replicates_share_rows(population):
         for _ in range(10):
             order = rng.permutation(n)
             errors.append([np.linalg.norm(X[order[:m]].mean(axis=0) - target) for m in sizes])
-        _, lower, upper, _ = rate(sizes, np.array(errors), n, population=population, level=0.95)
+        _, lower, upper, _ = convergence_rate(
+            sizes, np.array(errors), n, population=population, level=0.95
+        )
         covered.append(lower <= -0.5 <= upper)
     assert 0.9 <= np.mean(covered) <= 0.99
 

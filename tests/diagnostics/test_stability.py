@@ -12,11 +12,11 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import ewp
-from ewp import stability as module
-from ewp.cohesion import jaccard
 from ewp.datasets import make_simulation2
-from ewp.results import EWPResults
-from ewp.stability import StabilityResults
+from ewp.diagnostics import stability as module
+from ewp.diagnostics.stability import StabilityResults
+from ewp.metrics import jaccard
+from ewp.results.results import EWPResults
 from tests.support.interruptions import interrupted_from
 from validation import recordings
 

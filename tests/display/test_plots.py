@@ -12,8 +12,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
-from ewp.drawing import PALETTE, subsample
-from ewp.plots import plot_clusters, plot_trace, plot_weights
+from ewp.display.axes import PALETTE, subsample
+from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from tests.support.results import make_results, make_trace
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import ewp
-from ewp._printed import Printed
 from ewp.datasets import make_simulation2
+from ewp.display.summary import SummaryMixin
 
 NAMES = ["<script>alert(1)</script>", "a & b", '"quoted"', "plain"]
 
@@ -30,7 +30,7 @@ def shown():
         "comparison": ewp.compare(frame, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0),
         "fit": results,
     }
-    assert all(isinstance(value, Printed) for value in found.values())
+    assert all(isinstance(value, SummaryMixin) for value in found.values())
     return found
 
 
@@ -64,4 +64,4 @@ def test_html_has_the_words_of_the_text_and_no_other_tags_than_tables(shown, kin
 
 def test_every_kind_of_result_is_looked_at(shown):
 
-    assert {type(value) for value in shown.values()} == set(Printed.__subclasses__())
+    assert {type(value) for value in shown.values()} == set(SummaryMixin.__subclasses__())

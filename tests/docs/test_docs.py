@@ -23,14 +23,14 @@ SITE = ROOT / "vignettes" / "site"
 MODULES = ("ewp", "ewp.datasets", "ewp.peers", "r_bridge", "r_bridge.sparcl", "r_bridge.stats")
 RESULTS = (
     "ewp.EWPResults",
-    "ewp.bootstrap_results.BootstrapResults",
-    "ewp.stability.StabilityResults",
-    "ewp.feature_tests.FeatureTests",
-    "ewp.consistency.ConsistencyResults",
-    "ewp.agreement.Agreement",
-    "ewp.comparison_results.Comparison",
-    "ewp.selection.LambdaSelection",
-    "ewp.selection.KSelection",
+    "ewp.diagnostics.bootstrap.BootstrapResults",
+    "ewp.diagnostics.stability.StabilityResults",
+    "ewp.diagnostics.feature_tests.FeatureTests",
+    "ewp.diagnostics.consistency.ConsistencyResults",
+    "ewp.diagnostics.agreement.Agreement",
+    "ewp.comparison.results.Comparison",
+    "ewp.select.LambdaSelection",
+    "ewp.select.KSelection",
 )
 
 
@@ -89,7 +89,7 @@ def public_methods():
 def test_everything_public_is_in_the_reference(site):
     found = documented(site)
     # constructors from the inside of the package are not for users
-    inner = {"ewp.selection.LambdaSelection.of"}
+    inner = {"ewp.select.LambdaSelection.of"}
     wanted = {*public_names(), *RESULTS, *public_methods()} - inner
     assert wanted - found == set()
 

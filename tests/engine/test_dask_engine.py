@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import ewp
-from ewp.backend import Engine
-from ewp.dask_engine import DaskEngine
-from ewp.engine import ArrayEngine
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import Engine, step_of_run
+from ewp.engine.dask import DaskEngine
 from tests.support.in_memory import LAM, K, fitted, same, simulated
 
 
@@ -58,17 +58,18 @@ def test_blocks_that_lie_together_are_one_task(client, data):
     engine = DaskEngine(da.from_array(data[0], chunks=(100, -1)))
     assert sorted(i for group in engine._groups for i in group) == list(range(15))
     assert len(engine._groups) <= sum(client.nthreads().values())
-    theta, weights = engine.inside(data[0][:K]), np.full(20, 0.05)
-    found = engine.statistics(theta, weights, -3.0)
+    theta, weights = engine.to_engine_units(data[0][:K]), np.full(20, 0.05)
+    found = step_of_run(engine.statistics, theta, weights, -3.0)
     parts = [
         ArrayEngine(data[0][i : i + 100], center=engine.center, keep=False)
         for i in range(0, 1500, 100)
     ]
-    plain = parts[0].accumulate(engine.metric(theta, weights), -3.0)
+    metric, s = engine.metric(theta[None], weights[None]), np.array([-3.0])
+    plain = parts[0].accumulate(metric, s)
     for part in parts[1:]:
-        plain += part.accumulate(engine.metric(theta, weights), -3.0)
-    np.testing.assert_array_equal(found.sums, plain.sums)  # added in the order of the blocks
-    assert found.power == plain.power
+        plain += part.accumulate(metric, s)
+    np.testing.assert_array_equal(found.sums, plain.sums[0])  # added in the order of the blocks
+    assert found.power == plain.power[0]
 
 
 def test_a_fit_within_a_task_does_not_wait_for_itself(data):
@@ -150,15 +151,16 @@ def test_a_lost_worker_does_not_lose_the_fit(client, data, reference):
         if len(steps) == 3:
             os.kill(victims[0], signal.SIGKILL)
 
-    from ewp.blas import one_blas_thread
-    from ewp.fitting import Recipe, fit_engine
-    from ewp.sources import open_source
+    from ewp.common.parallel import one_blas_thread
+    from ewp.data.sources import open_source
+    from ewp.engine import make_engine
+    from ewp.solver.fit import FitOptions, fit_engine
 
-    engine = open_source(lazy).engine(standardise=False, k=K)
+    engine = make_engine(open_source(lazy), K, standardise=False)
     assert isinstance(engine, Engine)
     rng = np.random.default_rng(1)
     with one_blas_thread():
-        found = fit_engine(engine, Recipe(K, LAM), rng, on_step=kill_once)
+        found = fit_engine(engine, FitOptions(K, LAM), rng, on_step=kill_once)
     assert len(steps) > 3
     assert found.solution.objective == pytest.approx(reference.objective, rel=1e-9)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ewp
-from ewp import engine as engine_module
-from ewp import exchange
-from ewp.assigning import assign
-from ewp.engine import ArrayEngine
+from ewp.data import rows as rows_module
+from ewp.engine import array as engine_module
+from ewp.engine.array import ArrayEngine, nearest_centroids
+from ewp.engine.base import step_of_run
 from tests.support.results import assert_identical
 
 
@@ -27,11 +27,11 @@ def test_blocks_do_not_change_the_statistics(monkeypatch):
     theta = rng.standard_normal((5, 4))
     w = rng.dirichlet(np.ones(4))
     for s in (-3.0, -np.inf):
-        plain = ArrayEngine(X, a).statistics(theta, w, s)
+        plain = step_of_run(ArrayEngine(X, a).statistics, theta, w, s)
         with monkeypatch.context() as patch:
-            patch.setattr(exchange, "_BLOCK_BYTES", 1)  # as few rows a block as there may be
+            patch.setattr(rows_module, "_BLOCK_BYTES", 1)  # as few rows a block as there may be
             patch.setattr(engine_module, "_PREPARED_BYTES", 0)  # nothing is kept
-            small = ArrayEngine(X, a).statistics(theta, w, s)
+            small = step_of_run(ArrayEngine(X, a).statistics, theta, w, s)
         np.testing.assert_allclose(small.sums, plain.sums, rtol=1e-12)
         np.testing.assert_allclose(small.scatter, plain.scatter, rtol=1e-12)
         assert small.power == pytest.approx(plain.power, rel=1e-13)
@@ -54,7 +54,7 @@ def test_large_offsets_keep_the_nearest_centroid():
     X = rng.standard_normal((300, 3)) + 1e8
     theta = rng.standard_normal((6, 3)) + 1e8
     w = np.full(3, 1 / 3)
-    labels, nearest = assign(X, theta, w, X.mean(axis=0), np.ones(3))
+    labels, nearest = nearest_centroids(X, theta, w, X.mean(axis=0), np.ones(3))
     exact = exact_distances(X, theta, w)
     np.testing.assert_array_equal(labels, exact.argmin(axis=1))
     np.testing.assert_allclose(nearest, exact.min(axis=1), rtol=1e-6)
@@ -65,12 +65,12 @@ def test_distances_far_below_the_spread_are_recomputed():
     far = rng.normal(0, 1e6, (5, 3))
     X = np.repeat(far, 50, axis=0) + rng.standard_normal((250, 3))
     w = np.full(3, 1 / 3)
-    _, nearest = assign(X, far, w, X.mean(axis=0), np.ones(3))
+    _, nearest = nearest_centroids(X, far, w, X.mean(axis=0), np.ones(3))
     np.testing.assert_allclose(nearest, exact_distances(X, far, w).min(axis=1), rtol=1e-8)
     engine = ArrayEngine(X)
     on_point = engine.rows(np.array([0, 60, 120]))
     for s in (-1.0, -50.0, -np.inf):
-        stats = engine.statistics(on_point, w, s)
+        stats = step_of_run(engine.statistics, on_point, w, s)
         assert np.isfinite(stats.sums).all()
         assert np.isfinite(stats.power)
         assert stats.nearest <= stats.power
@@ -83,7 +83,7 @@ def test_single_precision_data_are_summed_in_double():
     np.testing.assert_allclose(single.center, double.center, rtol=1e-14)
     theta = rng.standard_normal((4, 6))
     w = np.full(6, 1 / 6)
-    one, two = (e.statistics(theta, w, -4.0) for e in (single, double))
+    one, two = (step_of_run(e.statistics, theta, w, -4.0) for e in (single, double))
     np.testing.assert_allclose(one.sums, two.sums, rtol=1e-12)
 
 
@@ -111,7 +111,7 @@ def test_hard_sums_of_many_clusters_are_those_of_their_rows(weighted):
     mass = np.ones(300) if a is None else a
     engine = ArrayEngine(X, a)
     theta = engine.rows(np.arange(40))
-    found = engine.statistics(theta, np.ones(3), -np.inf)
+    found = step_of_run(engine.statistics, theta, np.ones(3), -np.inf)
     rows = engine.rows(np.arange(300))
     labels = ((rows[:, None] - theta) ** 2).sum(axis=2).argmin(axis=1)
     for j in range(40):

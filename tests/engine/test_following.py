@@ -8,11 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.engine import ArrayEngine
-from ewp.following import Follower
-from ewp.rules import RelativeEntropy
-from ewp.schedules import Annealed, Hard
-from ewp.solver import iterate
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import step_of_run
+from ewp.engine.incremental import IncrementalHardStep
+from ewp.solver.iterate import iterate
+from ewp.solver.schedules import Annealed, Hard
+from ewp.solver.weights import RelativeEntropy
 
 
 def equal(found, plain):
@@ -38,13 +39,13 @@ def exact_nearest(rows, theta, weights):
 def narrow_steps(monkeypatch):
     """Count the steps that leave features out."""
     seen = []
-    plain = Follower._hard
+    plain = IncrementalHardStep._hard
 
     def counted(self, theta, weights, used):
         seen.append(int(used.sum()))
         return plain(self, theta, weights, used)
 
-    monkeypatch.setattr(Follower, "_hard", counted)
+    monkeypatch.setattr(IncrementalHardStep, "_hard", counted)
     return seen
 
 
@@ -72,12 +73,12 @@ def test_a_step_is_that_of_a_pass_over_everything(seed, n, k, used, small, whole
     weights[:used] = rng.uniform(0.2, 1.0, used)
     weights /= spread**2
     weights /= weights.sum()
-    follower, seen = Follower(engine), []
-    follow = follower._follow
-    follower._follow = lambda labels, k: seen.append(labels.copy()) or follow(labels, k)
+    follower, seen = IncrementalHardStep(engine), []
+    follow = follower._update_sums
+    follower._update_sums = lambda labels, k: seen.append(labels.copy()) or follow(labels, k)
     theta = engine.rows(rng.integers(0, n, k))
     for _ in range(4):  # from the second step on there are labels to go on from
-        found = follower.statistics(theta, weights, -np.inf)
+        found = step_of_run(follower.statistics, theta, weights, -np.inf)
         nearest, tied = exact_nearest(engine.rows(np.arange(n)), theta, weights)
         if a is not None:
             tied |= a == 0  # rows without a say
@@ -85,7 +86,7 @@ def test_a_step_is_that_of_a_pass_over_everything(seed, n, k, used, small, whole
             assert_array_equal(labels[~tied], nearest[~tied])
         seen.clear()
         if not tied.any():
-            equal(found, engine.statistics(theta, weights, -np.inf))
+            equal(found, step_of_run(engine.statistics, theta, weights, -np.inf))
         theta = theta + rng.normal(0, 0.3, theta.shape) * spread
         weights = weights * rng.uniform(0.9, 1.1, 24)
 
@@ -99,7 +100,7 @@ def test_features_left_out_decide_where_the_others_cannot(narrow_steps):
     theta[:, 1:] = engine.rows(np.array([3, 7]))[:, 1:]  # equal in the feature that counts
     weights = np.full(30, 1e-9)
     weights[0] = 1.0
-    found = Follower(engine).statistics(theta, weights, -np.inf)
+    found = step_of_run(IncrementalHardStep(engine).statistics, theta, weights, -np.inf)
     assert narrow_steps == [1]
     distance = ((engine.rows(np.arange(100))[:, None] - theta) ** 2) @ weights
     assert_array_equal(found.mass, np.bincount(distance.argmin(axis=1), minlength=2))
@@ -120,7 +121,7 @@ def test_runs_end_in_the_same_place(narrow_steps, start, between):
         for follow in (True, False):
             engine = ArrayEngine(X, a)
             if not follow:
-                engine.follow = lambda engine=engine: engine.statistics
+                engine.step_function = lambda engine=engine: engine.statistics
             rule = RelativeEntropy.make(lam, engine.squares, between=between)
             theta = engine.rows(np.arange(k))
             runs.append(iterate(engine, theta, rule.start(), rule, start, max_iter=300, tol=1e-10))
@@ -138,7 +139,7 @@ def test_whole_fits_find_the_same_partition(narrow_steps, monkeypatch):
     X, _, _ = make_simulation2(10, n=500, p=200, random_state=0)
     found = ewp.fit(X, 10, 0.03 * len(X), random_state=0)
     assert len(narrow_steps) > 5
-    monkeypatch.setattr(ArrayEngine, "follow", lambda self: self.statistics)
+    monkeypatch.setattr(ArrayEngine, "step_function", lambda self: self.statistics)
     plain = ewp.fit(X, 10, 0.03 * len(X), random_state=0)
     assert_array_equal(found.labels, plain.labels)
     assert_allclose(found.centroids, plain.centroids, rtol=0, atol=1e-12)
@@ -154,9 +155,9 @@ def test_the_bound_holds_at_every_scale(narrow_steps, scale):
     theta[1, 0] = theta[0, 0]  # what counts does not tell the two apart
     weights = np.full(30, 1e-8)
     weights[0] = 1.0
-    found = Follower(engine).statistics(theta, weights, -np.inf)
+    found = step_of_run(IncrementalHardStep(engine).statistics, theta, weights, -np.inf)
     assert narrow_steps == [1]
-    assert_array_equal(found.mass, engine.statistics(theta, weights, -np.inf).mass)
+    assert_array_equal(found.mass, step_of_run(engine.statistics, theta, weights, -np.inf).mass)
 
 
 def test_a_column_that_all_but_vanishes_decides_nothing():
@@ -169,5 +170,5 @@ def test_a_column_that_all_but_vanishes_decides_nothing():
     theta[1, 0] = theta[0, 0]
     weights = np.full(30, 1e-9)
     weights[0] = 1.0
-    found = Follower(engine).statistics(theta, weights, -np.inf)
-    assert_array_equal(found.mass, engine.statistics(theta, weights, -np.inf).mass)
+    found = step_of_run(IncrementalHardStep(engine).statistics, theta, weights, -np.inf)
+    assert_array_equal(found.mass, step_of_run(engine.statistics, theta, weights, -np.inf).mass)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import ewp
-from ewp import engine as engine_module
-from ewp.crew import can_fork
-from ewp.engine import ArrayEngine
-from ewp.rows import open_rows
+from ewp.common.parallel import can_fork
+from ewp.data.sources import open_rows
+from ewp.engine import array as engine_module
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import step_of_run
 from tests.support.processes import gone, members
 from tests.support.results import assert_identical
 
@@ -54,10 +55,11 @@ def test_processes_leave_a_temporary_file_to_its_owner(monkeypatch):
     rows = open_rows(lambda: iter(blocks))
     engine = ArrayEngine(rows, n_jobs=2, keep=False)
     theta, w = blocks[0][:4], np.full(3, 1 / 3)
-    before = engine.statistics(theta, w, -3.0)
-    assert engine._crew is not None
-    engine._crew.close()
-    after = engine.statistics(theta, w, -3.0)  # by this process alone, from the same file
+    before = step_of_run(engine.statistics, theta, w, -3.0)
+    assert engine._pool is not None
+    engine._pool.close()
+    # by this process alone, from the same file
+    after = step_of_run(engine.statistics, theta, w, -3.0)
     np.testing.assert_array_equal(before.sums, after.sums)
     path = rows.path
     assert path.exists()
@@ -71,11 +73,14 @@ import multiprocessing, signal
 import numpy as np
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored from the start
 import ewp
-from ewp.fitting import Recipe, fit_array
+from ewp.engine.array import ArrayEngine
+from ewp.solver.fit import FitOptions, fit_engine
 X = np.random.default_rng(0).standard_normal((200_000, 10))
 def say(row):
     print(*(child.pid for child in multiprocessing.active_children()), flush=True)
-fit_array(X, None, Recipe(20, 2e4), np.random.default_rng(0), n_jobs=2, on_step=say)
+fit_engine(
+    ArrayEngine(X, n_jobs=2), FitOptions(20, 2e4), np.random.default_rng(0), on_step=say
+)
 """
     run = subprocess.Popen(
         [sys.executable, "-c", code],

@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ewp import assignment, transfers
-from ewp.hartigan_wong import EmptyClusterError, hartigan_wong
+from ewp.peers import as136 as assignment
+from ewp.peers import as136 as transfers
+from ewp.peers.hartigan_wong import EmptyClusterError, hartigan_wong
 from validation import recordings
 
 

@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ewp
+from ewp.metrics import feature_sums
 from ewp.peers import KHarmonicMeans, KMeans, PowerKMeans, SparseKMeans, WKMeans
-from ewp.sparse import feature_sums
 from tests.support import reference
 from tests.support.strategies import SLOW, never_rises, problems
 from validation import recordings

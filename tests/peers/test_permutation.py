@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ewp.permutation import SparseGap, sparse_gap, usual_bounds
-from ewp.sparse import sparse_path
+from ewp.peers.sparcl import SparseGap, sparse_gap, sparse_path, usual_bounds
 from tests.support.designs import clusters
 from validation import recordings
 

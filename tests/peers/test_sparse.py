@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ewp.hartigan_wong import hartigan_wong
-from ewp.soft_threshold import threshold_weights
-from ewp.sparse import feature_sums, random_partition, sparse_fit, sparse_path
+from ewp.metrics import feature_sums
+from ewp.peers.hartigan_wong import hartigan_wong
+from ewp.peers.sparcl import random_partition, sparse_fit, sparse_path
+from ewp.solver.weights import threshold_weights
 from tests.support.designs import clusters
 from validation import recordings
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from ewp.metrics import feature_sums
 from ewp.peers import SparseKMeans
-from ewp.permutation import usual_bounds
-from ewp.sparse import feature_sums
+from ewp.peers.sparcl import usual_bounds
 from tests.support.strategies import SLOW, never_rises, problems
 from validation import recordings
 

@@ -15,8 +15,8 @@ def test_a_comparison_with_sparcl_fails_before_it_computes(tmp_path):
     code = """
 import numpy as np, ewp, sys
 assert "r_bridge" not in sys.modules
-import ewp.comparison
-ewp.comparison.select_lambda = None
+import ewp.comparison.compare
+ewp.comparison.compare.select_lambda = None
 try:
     ewp.compare(np.arange(20.0).reshape(10, 2), 2, methods=("ewp", "sparcl"))
 except RuntimeError as error:

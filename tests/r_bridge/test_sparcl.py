@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ewp
-from ewp.sparse import sparse_path
+from ewp.peers.sparcl import sparse_path
 from r_bridge import RWarning, sparcl
 from r_bridge.errors import RCallError
 from tests.support.r import draw, named

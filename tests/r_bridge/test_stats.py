@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ewp.hartigan_wong import hartigan_wong
+from ewp.peers.hartigan_wong import hartigan_wong
 from r_bridge import RWarning, stats
 from r_bridge.errors import RCallError
 from tests.support.r import clusters, require_r

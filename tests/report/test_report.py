@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 import ewp
 from ewp.cli import app
 from ewp.datasets import make_simulation2
-from ewp.report import render_report
-from ewp.report_facts import data_hash, versions
+from ewp.report.page import data_hash, render_report, versions
 from tests.support.results import make_results
 
 NASTY = ["<script>alert(1)</script>", "</style><b>", 'a & b\'s "$x_1$"', "{{ 7 * 7 }}", "plain"]
@@ -60,8 +59,13 @@ def chosen():
     return ewp.fit(pd.DataFrame(X, columns=list("abcde")), 3, random_state=3)
 
 
+def page_of(found, **options):
+    """The page about an object, as text."""
+    return render_report(*found._page(), **options)
+
+
 def test_a_fit_is_told_in_one_sentence_with_the_call_that_repeats_it(chosen):
-    text = Page(render_report(chosen)).text
+    text = Page(page_of(chosen)).text
     assert (
         "120 rows with 5 features were put into 3 clusters, and the features were weighted, by "
         "Entropy Weighted Power k-means"
@@ -84,7 +88,7 @@ def test_the_call_names_what_cannot_be_printed():
     for names in ([], ["init"], ["prior"], ["sample_weight", "init"]):
         chosen = {name: given[name] for name in names}
         first = ewp.fit(X, 3, 6.0, random_state=1, **chosen)
-        call = re.search(r"ewp\.fit\(X, .*?\)(?= )", Page(render_report(first)).text)[0]
+        call = re.search(r"ewp\.fit\(X, .*?\)(?= )", Page(page_of(first)).text)[0]
         assert [name for name in given if f"{name}={name}" in call] == [
             name for name in given if name in names
         ]
@@ -93,30 +97,30 @@ def test_the_call_names_what_cannot_be_printed():
 
 
 def test_the_choice_of_the_penalty_is_drawn_with_the_choice_marked(chosen, tmp_path):
-    page = render_report(chosen)
+    page = page_of(chosen)
     section = page[page.index('id="penalty"') : page.index('id="annealing"')]
     assert "chosen by the predictive criterion" in section
     assert "<svg" in section
     assert ">chosen<" in section
     chosen.save(tmp_path / "model.npz")
     loaded = ewp.EWPResults.load(tmp_path / "model.npz")
-    again = render_report(loaded)
+    again = page_of(loaded)
     assert section in again
-    assert 'id="penalty"' not in render_report(make_results())
+    assert 'id="penalty"' not in page_of(make_results())
 
 
 def test_the_trace_names_the_critical_exponent():
-    page = Page(render_report(make_results(critical_exponent=-2.0, s0=-1.0)))
+    page = Page(page_of(make_results(critical_exponent=-2.0, s0=-1.0)))
     assert "critical one, −2; the start lies ABOVE it" in page.text
     assert "reached" in "".join(page.text.split())  # mathematics is set letter by letter
-    below = Page(render_report(make_results(critical_exponent=-0.75, s0=-1.0)))
+    below = Page(page_of(make_results(critical_exponent=-0.75, s0=-1.0)))
     assert "the start lies below it" in below.text
 
 
 def test_clusters_are_told_apart_by_their_weighted_distance_from_all_rows():
     results = make_results(n=90, p=4, k=3, weights=[0.5, 0.5, 1e-9, 1e-9])
     deviation = (results.centroids - results.center) / results.spread
-    from ewp.report_fit import _clusters
+    from ewp.report.fit import _clusters
 
     for j, cluster in enumerate(_clusters(results)):
         first = cluster["apart"][0]
@@ -131,7 +135,7 @@ def test_names_are_text_wherever_they_appear():
     results = make_results(names=NASTY, rows=[f"<i>{i}</i>" for i in range(60)])
     results.bootstrap(10, n_jackknife=0, random_state=0)
     results.test_features(99, random_state=0)
-    html = render_report(results, title="<u>title</u>", details={"<em>": "<strong>x</strong>"})
+    html = page_of(results, title="<u>title</u>", details={"<em>": "<strong>x</strong>"})
     page = Page(html)
     assert not {"script", "b", "i", "u", "em", "strong"} & set(page.tags) - {"i", "b"}
     assert html.count("<i style=") == page.tags.count("i")  # the bars alone
@@ -152,14 +156,14 @@ def pages(chosen):
     X, y, _ = make_simulation2(3, n=60, p=4, n_relevant=2, random_state=0)
     compared = ewp.compare(X, 3, y, n_trials=2, lam=3.0, wbound=1.4, random_state=5)
     return {
-        "chosen": render_report(chosen),
-        "full": render_report(full),
-        "compared": render_report(compared),
-        "one feature": render_report(make_results(p=1, weights=[1.0])),
-        "one cluster": render_report(make_results(k=1)),
-        "many clusters": render_report(make_results(n=400, k=70)),
-        "without data": render_report(make_results(data=None, spread=None)),
-        "limit alone": render_report(make_results(s0=-np.inf)),
+        "chosen": page_of(chosen),
+        "full": page_of(full),
+        "compared": page_of(compared),
+        "one feature": page_of(make_results(p=1, weights=[1.0])),
+        "one cluster": page_of(make_results(k=1)),
+        "many clusters": page_of(make_results(n=400, k=70)),
+        "without data": page_of(make_results(data=None, spread=None)),
+        "limit alone": page_of(make_results(s0=-np.inf)),
     }
 
 
@@ -214,7 +218,7 @@ def test_a_comparison_shows_its_table_settings_and_seed(pages):
 
 
 def test_the_page_can_be_traced_to_its_data(chosen):
-    text = Page(render_report(chosen, details={"File": "data.csv"})).text
+    text = Page(page_of(chosen, details={"File": "data.csv"})).text
     own = hashlib.sha256(chosen.data.to_numpy().astype("<f8").tobytes()).hexdigest()
     assert own in text
     assert "random_state = 3" in text
@@ -223,13 +227,13 @@ def test_the_page_can_be_traced_to_its_data(chosen):
         assert f"{name} {version}" in text
     assert data_hash(np.asfortranarray(chosen.data)) == own
     assert data_hash(object()) is None
-    assert "the data are not held here" in Page(render_report(make_results(data=None))).text
+    assert "the data are not held here" in Page(page_of(make_results(data=None))).text
 
 
 def test_many_features_make_a_short_page_with_the_whole_table_inside():
     p = 4000
     results = make_results(n=60, p=p, names=[f"gene_{i:04d}_with_a_long_name" for i in range(p)])
-    html = render_report(results)
+    html = page_of(results)
     assert len(html) < 700_000
     page = Page(html)
     assert "… and 3,975 more features" in page.text
@@ -243,7 +247,7 @@ def test_many_features_make_a_short_page_with_the_whole_table_inside():
 
 
 def test_a_fit_that_did_not_converge_says_so():
-    page = Page(render_report(make_results(converged=False)))
+    page = Page(page_of(make_results(converged=False)))
     assert "Not converged after max_iter = 300 steps" in page.text
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import ewp
-from ewp import candidates as candidates_module
-from ewp.choice import choose
-from ewp.criteria import CRITERIA
 from ewp.datasets import make_simulation2
+from ewp.selection import search as candidates_module
+from ewp.selection.criteria import CRITERIA
+from ewp.selection.decision import select_candidate
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,12 @@ def test_no_label_reaches_the_selection(data):
 
 def test_the_selections_have_no_place_for_labels(data):
     X, labels, _ = data
-    stages = [ewp.lambda_path, choose, candidates_module.candidates, candidates_module.evaluate]
+    stages = [
+        ewp.lambda_path,
+        select_candidate,
+        candidates_module.make_candidates,
+        candidates_module.score_candidates,
+    ]
     stages += [made.score for made in CRITERIA.values()]
     stages += [made.replicates for made in CRITERIA.values()]
     for stage in stages:
@@ -52,8 +57,7 @@ def test_a_number_costs_no_selection(data, monkeypatch):
     def forbidden(*args, **kwargs):
         raise AssertionError("a selection was started")
 
-    monkeypatch.setattr(candidates_module, "evaluate", forbidden)
-    monkeypatch.setattr("ewp.choice.evaluate", forbidden)
+    monkeypatch.setattr("ewp.selection.decision.score_candidates", forbidden)
     assert ewp.fit(X, 4, 10.0, random_state=0).lam == 10.0
 
 

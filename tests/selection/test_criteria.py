@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ewp.criteria import Gap, Predictive, Stability
 from ewp.datasets import make_simulation2
-from ewp.fitting import Recipe, fit_array
+from ewp.selection.criteria import Gap, Predictive, Stability
+from ewp.solver.fit import FitOptions, fit_array
 
 
 def test_gap_equals_a_written_out_reference():
     X, _, _ = make_simulation2(4, n=200, p=10, random_state=0)
-    recipe = Recipe(4, 10.0)
+    recipe = FitOptions(4, 10.0)
     criterion = Gap(3)
     (seeds,) = criterion.replicates(X, None, np.random.default_rng(0))
     score = criterion.score(X, None, recipe, seeds, 7)
@@ -39,11 +39,11 @@ def test_stability_of_clusters_is_high_and_of_one_noise_feature_is_not():
     rng = np.random.default_rng(0)
     good = Stability(2)
     replicates = good.replicates(X, None, rng)
-    value = np.mean([good.score(X, None, Recipe(4, 10.0), r, 1).value for r in replicates])
+    value = np.mean([good.score(X, None, FitOptions(4, 10.0), r, 1).value for r in replicates])
     assert value > 0.9
     noise = rng.standard_normal((200, 5)) * [1, 1, 1, 1, 1e-2]
     # a tiny penalty cuts the smallest column into slices, which is stable but no structure
-    sliced = [good.score(noise, None, Recipe(2, 1e-4), r, 1) for r in replicates]
+    sliced = [good.score(noise, None, FitOptions(2, 1e-4), r, 1) for r in replicates]
     assert all(score.effective_features < 1.01 for score in sliced)
     assert np.mean([score.value for score in sliced]) < 0.5
 
@@ -52,7 +52,7 @@ def test_stability_of_clusters_is_high_and_of_one_noise_feature_is_not():
 def test_one_cluster_is_worth_nothing(criterion):
     X, _, _ = make_simulation2(3, n=60, p=5, random_state=0)
     replicates = criterion.replicates(X, None, np.random.default_rng(0))
-    values = [criterion.score(X, None, Recipe(1, 5.0), r, 1).value for r in replicates]
+    values = [criterion.score(X, None, FitOptions(1, 5.0), r, 1).value for r in replicates]
     np.testing.assert_allclose(values, 0.0, atol=1e-9)
 
 
@@ -63,6 +63,6 @@ def test_weights_that_cannot_be_copies_are_proportions():
     criterion, scores = Predictive(3), []
     for factor, lam in ((1.0, 5.0), (1e-3, 5e-3)):
         part = criterion.replicates(X, factor * weight, np.random.default_rng(0))[0]
-        scores.append(criterion.score(X, factor * weight, Recipe(3, lam), part, 1))
+        scores.append(criterion.score(X, factor * weight, FitOptions(3, lam), part, 1))
     assert scores[0].value > 1
     assert scores[1].value == pytest.approx(scores[0].value, rel=1e-9)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ewp.candidates import Candidate, Family
-from ewp.criteria import Score
-from ewp.deciding import RULES, decide
-from ewp.racing import compare, hopeful
+from ewp.selection.criteria import Score
+from ewp.selection.decision import SELECTION_RULES, decide
+from ewp.selection.grid import Family
+from ewp.selection.search import Candidate, eliminate_hopeless, paired_difference
 
 
 def scored(family, lam, values, labels=None):
@@ -18,11 +18,11 @@ def test_rules_pick_as_documented():
     best = scored(raw, 1.0, [1.0, 1.2, 1.1, 1.3])
     close = scored(raw, 2.0, [1.1, 1.0, 1.15, 1.25])
     worse = scored(raw, 3.0, [0.5, 0.6, 0.55, 0.7])
-    assert decide([best, close, worse], RULES["max"])[0] is best
-    assert decide([best, close, worse], RULES["1se"])[0] is close
-    assert decide([best, close, worse], RULES["1se"])[1] is best
+    assert decide([best, close, worse], SELECTION_RULES["max"])[0] is best
+    assert decide([best, close, worse], SELECTION_RULES["1se"])[0] is close
+    assert decide([best, close, worse], SELECTION_RULES["1se"])[1] is best
     equal = scored(standard, 5.0, [1.0, 1.2, 1.1, 1.3])
-    made = decide([best, equal, worse], RULES["max"])
+    made = decide([best, equal, worse], SELECTION_RULES["max"])
     assert made.chosen is equal  # units cannot change it
     assert made.runner_up is best
 
@@ -34,8 +34,8 @@ def test_stable_rule_prefers_agreeing_partitions():
     shaky = Candidate(family, 2.0, [Score(1.1, 1.0, labels=same), Score(1.0, 1.0, labels=other)])
     assert firm.stability == 1.0
     assert shaky.stability < 0.1
-    assert decide([firm, shaky], RULES["stable"])[0] is firm
-    assert decide([firm, shaky], RULES["1se"])[0] is shaky
+    assert decide([firm, shaky], SELECTION_RULES["stable"])[0] is firm
+    assert decide([firm, shaky], SELECTION_RULES["1se"])[0] is shaky
 
 
 def test_comparison_of_candidates_uses_rows_where_there_are_any():
@@ -43,7 +43,7 @@ def test_comparison_of_candidates_uses_rows_where_there_are_any():
     one, two = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, np.nan, 3.0, 5.0])
     a = Candidate(family, 1.0, [Score(1.5, 1, rows=one), Score(4.0, 1, rows=two)])
     b = Candidate(family, 2.0, [Score(0.5, 1, rows=one - 1), Score(4.0, 1, rows=two)])
-    mean, error = compare(a, b)
+    mean, error = paired_difference(a, b)
     assert mean == pytest.approx(0.5)
     assert error == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
 
@@ -56,8 +56,10 @@ def test_comparison_counts_weights_as_copies():
     def candidates(rows, copies):
         return [Candidate(family, 1.0, [Score(0.0, 1, rows=r, copies=copies)]) for r in rows]
 
-    weighted = compare(*candidates((first, second), count.astype(float)))
-    copied = compare(*candidates((np.repeat(first, count), np.repeat(second, count)), None))
+    weighted = paired_difference(*candidates((first, second), count.astype(float)))
+    copied = paired_difference(
+        *candidates((np.repeat(first, count), np.repeat(second, count)), None)
+    )
     assert weighted == pytest.approx(copied, rel=1e-12)
     assert copied[0] == pytest.approx(np.repeat(first - second, count).mean())
 
@@ -65,21 +67,21 @@ def test_comparison_counts_weights_as_copies():
 def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty():
     family = Family(True, False)
     entries = [scored(family, lam, [1.0, 1.1]) for lam in (1.0, 3.0, 2.0)]
-    made = decide(entries, RULES["stable"])
+    made = decide(entries, SELECTION_RULES["stable"])
     assert made.chosen.lam == 3.0
-    assert RULES["stable"].words(made) == "the largest penalty within 0.5 SE of the best"
+    assert SELECTION_RULES["stable"].words(made) == "the largest penalty within 0.5 SE of the best"
 
 
 def test_a_tiny_lead_is_none_however_certain():
     family = Family(True, False)
     certain = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.9995, 8.0995])]
-    made = decide(certain, RULES["stable"])
+    made = decide(certain, SELECTION_RULES["stable"])
     assert (made.chosen.lam, made.best.lam) == (2.0, 1.0)
-    assert RULES["stable"].words(made) == "the largest penalty within 0.01% of the best"
-    assert decide(certain, RULES["max"]).chosen.lam == 1.0
-    assert decide(certain, RULES["1se"]).chosen.lam == 1.0
+    assert SELECTION_RULES["stable"].words(made) == "the largest penalty within 0.01% of the best"
+    assert decide(certain, SELECTION_RULES["max"]).chosen.lam == 1.0
+    assert decide(certain, SELECTION_RULES["1se"]).chosen.lam == 1.0
     far = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.999, 8.099])]
-    assert decide(far, RULES["stable"]).chosen.lam == 1.0
+    assert decide(far, SELECTION_RULES["stable"]).chosen.lam == 1.0
 
 
 def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
@@ -92,13 +94,13 @@ def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
     best, close, far = (
         row_scores(lam, shift) for lam, shift in ((1.0, 0), (2.0, 0.0007), (3.0, 0.001))
     )
-    assert hopeful([best, close, far]) == [best, close]
+    assert eliminate_hopeless([best, close, far]) == [best, close]
 
 
 def test_candidates_that_were_given_up_set_no_standard():
     family = Family(True, False)
     given_up = scored(family, 1.0, [9.0])
     finished = [scored(family, lam, [1.0, 1.0 + 0.1 * lam]) for lam in (2.0, 3.0)]
-    made = decide([given_up, *finished], RULES["max"])
+    made = decide([given_up, *finished], SELECTION_RULES["max"])
     assert made.chosen is made.best is made.top is finished[1]
     assert made.runner_up is finished[0]

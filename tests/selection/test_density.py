@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from ewp.density import PartitionDensity, resolution
+from ewp.selection.density import PartitionDensity, resolution
 
 
 def mixture_gain_by_loops(X, labels, test, cell):

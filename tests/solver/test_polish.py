@@ -10,11 +10,11 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
-from ewp import engine as engine_module
-from ewp.breathing import Points, _ascending, breathe
 from ewp.datasets import make_simulation2
-from ewp.engine import ArrayEngine
-from ewp.starts import plus_plus
+from ewp.engine import array as engine_module
+from ewp.engine.array import ArrayEngine
+from ewp.solver.polish import WeightedPoints, _ascending, breathing_kmeans
+from ewp.solver.starts import kmeans_plus_plus
 
 
 @settings(max_examples=50, deadline=None)
@@ -28,7 +28,7 @@ def test_distances_and_ranks_are_those_of_differences(seed, m, k, weighted):
     rng = np.random.default_rng(seed)
     X, theta = rng.standard_normal((m, 3)), rng.standard_normal((k, 3))
     mass = rng.uniform(0.1, 3.0, m) if weighted else None
-    points = Points(X, mass)
+    points = WeightedPoints(X, mass)
     exact = cdist(X, theta, "sqeuclidean")
     assert_allclose(points.distances(theta), exact, atol=1e-12)
     found = points.assign(theta)
@@ -48,16 +48,16 @@ def test_lloyd_goes_where_scikit_learn_goes():
     X -= X.mean(axis=0)
     mass = rng.uniform(0.5, 2.0, 400)
     start = X[:5]
-    found = Points(X, mass).lloyd(start)
+    found = WeightedPoints(X, mass).lloyd(start)
     theirs = KMeans(5, init=start, n_init=1, tol=0).fit(X, sample_weight=mass)
     assert found.error == pytest.approx(theirs.inertia_, rel=1e-3)
-    assert found.error <= Points(X, mass).assign(start).error
+    assert found.error <= WeightedPoints(X, mass).assign(start).error
 
 
 def test_an_empty_cluster_moves_to_the_worst_row():
     X = np.array([[-1.0], [-1.1], [1.0], [1.1], [8.0]])
     X = X - X.mean()
-    found = Points(X, None).lloyd(np.array([[-3.0], [0.0], [100.0]]))
+    found = WeightedPoints(X, None).lloyd(np.array([[-3.0], [0.0], [100.0]]))
     assert len(set(found.labels)) == 3
     assert found.error < 0.02
 
@@ -67,21 +67,21 @@ def test_breathing_mends_a_merged_and_a_split_cluster():
     centers = np.array([[0.0, 0], [10, 0], [0, 10], [10, 10], [20, 5]])
     X = np.repeat(centers, 60, axis=0) + rng.normal(0, 0.3, (300, 2))
     X -= X.mean(axis=0)
-    points = Points(X, None)
+    points = WeightedPoints(X, None)
     truth = np.array([X[i * 60 : (i + 1) * 60].mean(axis=0) for i in range(5)])
     bad = truth.copy()
     bad[0], bad[1] = (truth[0] + truth[1]) / 2, truth[4] + 0.2
     stuck = points.lloyd(bad)
     best = points.assign(truth).error
     assert stuck.error > 5 * best
-    found = breathe(points, bad, np.random.default_rng(0))
+    found = breathing_kmeans(points, bad, np.random.default_rng(0))
     assert found.error == pytest.approx(best, rel=1e-6)
     assert found.theta.shape == (5, 2)
 
 
 def test_seeding_spreads_over_distinct_rows():
     X = np.repeat(np.array([[0.0, 1.0], [5.0, -2.0], [-4.0, 3.0]]), 50, axis=0)
-    seeds = plus_plus(Points(X - X.mean(axis=0), None), 3, np.random.default_rng(0))
+    seeds = kmeans_plus_plus(WeightedPoints(X - X.mean(axis=0), None), 3, np.random.default_rng(0))
     assert len(np.unique(seeds.round(9), axis=0)) == 3
 
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import ewp
-from ewp.rules import PowerWeights, SparseWeights
-from ewp.soft_threshold import threshold_weights
+from ewp.solver.weights import PowerWeights, SparseWeights, threshold_weights
 from tests.support.strategies import SLOW, problems
 
 # --- entropy -----------------------------------------------------------------------------------

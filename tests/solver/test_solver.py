@@ -8,11 +8,12 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from ewp.datasets import make_simulation1, make_simulation2
-from ewp.engine import ArrayEngine
-from ewp.fitting import Known, Recipe, fit_array
-from ewp.rules import FixedWeights, RelativeEntropy
-from ewp.schedules import Annealed, Fixed, Hard
-from ewp.solver import centroid_step, iterate
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import step_of_run
+from ewp.solver.fit import FitOptions, WarmStart, fit_array, fit_engine
+from ewp.solver.iterate import centroid_step, iterate
+from ewp.solver.schedules import Annealed, Fixed, Hard
+from ewp.solver.weights import FixedWeights, RelativeEntropy
 from tests.support import reference
 
 
@@ -36,11 +37,11 @@ def test_thirty_iterations_equal_the_transcribed_algorithm(name, s0):
     expected = list(reference.algorithm_1(X, start, lam, s0, 1.05, 30))
     engine = ArrayEngine(X)
     rule = RelativeEntropy.make(lam, engine.squares)
-    theta, weights = engine.inside(start), rule.start()
+    theta, weights = engine.to_engine_units(start), rule.start()
     s = s0
     for theta_ref, weights_ref, s_ref in expected:
-        stats = engine.statistics(theta, weights, s)
-        np.testing.assert_allclose(engine.outside(theta), theta_ref, rtol=1e-10, atol=1e-10)
+        stats = step_of_run(engine.statistics, theta, weights, s)
+        np.testing.assert_allclose(engine.to_data_units(theta), theta_ref, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(weights, weights_ref, rtol=1e-10, atol=1e-10)
         value = stats.power + rule.penalty(weights)
         wanted = reference.objective(X, theta_ref, weights_ref, s_ref, lam)
@@ -76,11 +77,19 @@ def test_hard_uniform_iteration_is_lloyd():
         engine = ArrayEngine(X)
         ones = np.ones(3)
         ours = iterate(
-            engine, engine.inside(start), ones, FixedWeights(ones), Hard(), max_iter=300, tol=1e-12
+            engine,
+            engine.to_engine_units(start),
+            ones,
+            FixedWeights(ones),
+            Hard(),
+            max_iter=300,
+            tol=1e-12,
         )
         theirs = SklearnKMeans(4, init=start, n_init=1, tol=0, algorithm="lloyd").fit(X)
         assert ours.converged
-        np.testing.assert_allclose(engine.outside(ours.theta), theirs.cluster_centers_, atol=1e-10)
+        np.testing.assert_allclose(
+            engine.to_data_units(ours.theta), theirs.cluster_centers_, atol=1e-10
+        )
         assert ours.objective == pytest.approx(theirs.inertia_, rel=1e-12)
 
 
@@ -100,16 +109,16 @@ def test_fixed_schedule_stops_at_a_fixed_point_of_its_own_exponent():
     )
     assert found.converged
     assert {row.s for row in found.trace} == {-1.0}
-    stats = engine.statistics(found.theta, ones, -1.0)
+    stats = step_of_run(engine.statistics, found.theta, ones, -1.0)
     np.testing.assert_allclose(centroid_step(stats, found.theta)[0], found.theta, atol=1e-8)
 
 
 def test_annealing_ends_at_the_limit():
     schedule = Annealed(-2.0, 1.5)
-    assert schedule.following(-2.0, 0.5) == -3.0
-    assert schedule.following(-2.0, 1e-3) == -np.inf
-    assert schedule.following(-9e3, 0.5) == -1.35e4
-    assert schedule.following(-1.9e4, 0.5) == -np.inf
+    assert schedule.next_exponent(-2.0, 0.5) == -3.0
+    assert schedule.next_exponent(-2.0, 1e-3) == -np.inf
+    assert schedule.next_exponent(-9e3, 0.5) == -1.35e4
+    assert schedule.next_exponent(-1.9e4, 0.5) == -np.inf
     assert schedule.is_final(-np.inf)
     assert not schedule.is_final(-2.0)
 
@@ -135,11 +144,12 @@ def test_more_starts_never_end_higher(n_init):
 
 def test_a_known_partition_saves_a_start_that_fails():
     X, labels, _ = make_simulation1(5, random_state=1)
-    recipe = Recipe(100, 20.0, standardise=True)
-    alone = fit_array(X, None, recipe, np.random.default_rng(0))
+    options = FitOptions(100, 20.0, scale="standard")
+    alone = fit_array(X, None, options, np.random.default_rng(0))
     centroids = np.array([X[labels == j].mean(axis=0) for j in range(100)])
-    known = Known(centroids, ((X - centroids[labels]) ** 2).sum(axis=0))
-    found = fit_array(X, None, recipe, np.random.default_rng(0), known=[known])
+    known = WarmStart(centroids, ((X - centroids[labels]) ** 2).sum(axis=0))
+    engine = ArrayEngine(X, scale="standard")
+    found = fit_engine(engine, options, np.random.default_rng(0), known=[known])
     assert normalized_mutual_info_score(labels, found.labels) > 0.99
     # a start that fails here: the test would say nothing otherwise
     assert normalized_mutual_info_score(labels, alone.labels) < 0.9

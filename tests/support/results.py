@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.results import EWPResults
+from ewp.results.results import EWPResults
+from ewp.solver.fit import FitOptions
 
 
 def make_trace(n_anneal: int = 30, n_finish: int = 6, n_polish: int = 4) -> pd.DataFrame:
@@ -74,20 +75,24 @@ def make_results(
         "labels": pd.Series(labels, index=index, name="cluster"),
         "objective": float(mass @ within + lam * (w[w > 0] @ np.log(w[w > 0]))),
         "objective_trace": make_trace(),
-        "lam": lam,
         "s0": -1.0,
-        "eta": 1.05,
         "converged": True,
         "n_iter": 40,
         "clusters": pd.DataFrame(sizes, index=numbers),
         "totss": float(mass @ (((X - center) / scale) ** 2 @ w)),
         "center": center,
         "scale": scale,
-        "scaling": scaling,
-        "dispersion": "within",
         "prior": np.ones(p),
         "critical_exponent": -0.75,
-        "options": {"init": "k-means++", "n_init": 2, "max_iter": 300, "random_state": 0},
+        "fit_options": FitOptions(
+            n_clusters=k,
+            lam=lam,
+            n_init=2,
+            max_iter=300,
+            random_state=0,
+            scale="standard" if scaling == "standard" else None,
+            dispersion="within",
+        ),
         "data": pd.DataFrame(X, index=index, columns=features) if frame else X,
         "sample_weight": sample_weight,
         "spread": spread,

@@ -16,7 +16,7 @@ from validation.digest import code_digest, is_choosing, is_silent, source_digest
 ONE = """
 from __future__ import annotations
 import numpy as np
-from ewp.kernel import Array
+from ewp.engine.kernel import Array
 __all__ = ["f"]
 LIMIT = 3
 def f(x):

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ewp.blas import one_blas_thread
-from ewp.hartigan_wong import hartigan_wong
+from ewp.common.parallel import one_blas_thread
+from ewp.peers.hartigan_wong import hartigan_wong
 
 SIZES = [(2_000, 200, 10), (500, 20, 5), (5_000, 50, 20), (100, 2_000, 4)]
 

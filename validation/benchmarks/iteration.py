@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from sklearn.cluster._k_means_lloyd import lloyd_iter_chunked_dense
 
-from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine
-from ewp.rules import RelativeEntropy
-from ewp.solver import centroid_step
+from ewp.common.parallel import one_blas_thread
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import step_of_run
+from ewp.solver.iterate import centroid_step
+from ewp.solver.weights import RelativeEntropy
 
 GRID = [
     (1_000, 100, 20),
@@ -69,7 +70,7 @@ def ours_seconds(engine: ArrayEngine, start: np.ndarray, s: float, steps: int) -
     theta, weights = start, rule.start()
     begin = time.process_time()
     for _ in range(steps):
-        stats = engine.statistics(theta, weights, s)
+        stats = step_of_run(engine.statistics, theta, weights, s)
         theta, dispersion, _ = centroid_step(stats, theta)
         weights = rule.update(dispersion)
     return (time.process_time() - begin) / steps
@@ -87,8 +88,8 @@ def measure(n: int, p: int, k: int, turns: int) -> dict[str, float]:
     for _ in range(turns):
         lloyd = lloyd_seconds(X, start, steps)
         limit = limit_seconds(X, k, steps)
-        soft = ours_seconds(engine, engine.inside(start), -5.0, steps)
-        hard = ours_seconds(engine, engine.inside(start), -np.inf, steps)
+        soft = ours_seconds(engine, engine.to_engine_units(start), -5.0, steps)
+        hard = ours_seconds(engine, engine.to_engine_units(start), -np.inf, steps)
         ratios.append((soft / lloyd, hard / lloyd, limit / lloyd, soft / limit))
     columns = ("s = -5 / Lloyd", "s = -inf / Lloyd", "limit / Lloyd", "s = -5 / limit")
     sizes = {"n": n, "p": p, "k": k}

@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 import ewp
-from ewp.blas import one_blas_thread
-from ewp.engine import ArrayEngine
+from ewp.common.parallel import one_blas_thread
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import step_of_run
 
 #: The fit of a file, in a process that may have this much memory of its own.
 ALLOWED = 2 * 2**30
@@ -30,7 +31,7 @@ CHILD = """
 import resource, sys, time
 resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[3]), int(sys.argv[3])))
 import ewp
-from ewp.engine import ArrayEngine
+from ewp.engine.array import ArrayEngine
 passes = 0
 plain = ArrayEngine._pass
 def counted(self, *arguments):
@@ -60,7 +61,7 @@ def pass_seconds(engine: ArrayEngine, k: int, s: float, clock: Any) -> float:
     theta, weights = engine.rows(np.arange(k)), np.full(engine.p, 1.0 / engine.p)
     with one_blas_thread():
         begin = clock()
-        engine.statistics(theta, weights, s)
+        step_of_run(engine.statistics, theta, weights, s)
         return float(clock() - begin)
 
 

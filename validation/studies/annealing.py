@@ -8,7 +8,7 @@ import numpy as np
 
 import ewp
 from ewp.datasets import make_simulation1
-from ewp.drawing import PALETTE
+from ewp.display.axes import PALETTE
 from ewp.peers import KMeans, PowerKMeans, SparseKMeans
 from validation.cells import Cell, Store
 from validation.contest import PUBLISHED, TRIALS, draw_starts, example, nmi

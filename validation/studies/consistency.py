@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 import ewp
-from ewp.consistency import ConsistencyResults
 from ewp.datasets import Simulation, make_simulation2
+from ewp.diagnostics.consistency import ConsistencyResults
 from validation.cells import Cell, Store
 from validation.page import Picture, Section, Table, Verdict
 from validation.summaries import mean_sd

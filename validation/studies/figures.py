@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 import ewp
-from ewp.comparison_plots import plot_partitions, plot_weight_boxes
+from ewp.comparison.plots import plot_partitions, plot_weight_boxes
 from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
 from validation.cells import Cell, Store
 from validation.contest import (

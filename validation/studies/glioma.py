@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import ewp
-from ewp.comparison_plots import plot_partitions
+from ewp.comparison.plots import plot_partitions
 from validation.cells import Cell, Store
 from validation.contest import choose_default, draw_starts, gap_bound, tuned_default
 from validation.data import SEED, available, load

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
-from ewp.drawing import PALETTE, despine
+from ewp.display.axes import PALETTE, despine
 from validation.cells import Cell, Store
 from validation.contest import PUBLISHED, TRIALS, draw_starts
 from validation.data import FACES, MENDED, SEED, WIDE, available, load, scaled

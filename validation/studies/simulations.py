@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 import ewp
+from ewp.comparison.methods import EstimatorMethod
 from ewp.datasets import make_simulation1, make_simulation2
-from ewp.methods import EstimatorMethod
 from validation.cells import Cell, Store
 from validation.contest import (
     PARTS,

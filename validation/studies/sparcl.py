@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.permutation import sparse_gap
-from ewp.sparse import sparse_path
+from ewp.peers.sparcl import sparse_gap, sparse_path
 from validation import recordings
 from validation.cells import Cell, Store
 from validation.page import Section, Table, Verdict

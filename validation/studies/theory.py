@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import ewp
-from ewp.drawing import PALETTE
+from ewp.display.axes import PALETTE
 from validation.cells import Cell, Store
 from validation.page import Picture, Section, Verdict
 from validation.summaries import axes_row, frame_of

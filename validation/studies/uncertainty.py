@@ -21,7 +21,7 @@ import pandas as pd
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.feature_tests import permuted_dispersions
+from ewp.diagnostics.feature_tests import permuted_dispersions
 from validation.cells import Cell, Store
 from validation.page import Section, Table, Verdict
 

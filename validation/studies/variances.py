@@ -13,7 +13,7 @@ import numpy as np
 import ewp
 from ewp.datasets import make_simulation1
 from ewp.peers import KMeans, SparseKMeans
-from ewp.permutation import usual_bounds
+from ewp.peers.sparcl import usual_bounds
 from validation.cells import Cell, Store
 from validation.contest import PUBLISHED, draw_starts, nmi
 from validation.page import Picture, Section, Verdict

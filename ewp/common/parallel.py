@@ -1,0 +1,298 @@
+"""Processes, threads and progress: how work is spread, and what survives an interruption.
+
+`one_blas_thread` is entered at the doors of the package (fits, selections, predictions,
+replicates), so that BLAS does not start threads of its own. `ForkPool` holds forked processes that
+share this one's memory: threads of Python hand the interpreter over at every operation on a block,
+which costs most of what a second core brings, while a forked process has all data of its parent
+without a copy, and only what to do and what was found travel through pipes. `run_replicates` does
+many independent tasks, shows how far it is, and keeps what is finished when the user interrupts it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+from threadpoolctl import ThreadpoolController
+
+from ewp.common.checks import check_flag, check_jobs
+
+__all__ = [
+    "ForkPool",
+    "can_fork",
+    "in_one_blas_thread",
+    "one_blas_thread",
+    "run_replicates",
+    "tqdm",
+]
+
+#: Seconds after which a process that waits for work looks whether its parent is still there.
+_PATIENCE = 2.0
+#: Arrays larger than this are shared with the processes instead of being sent with every task.
+_SHARED_BYTES = "100K"
+
+
+T = TypeVar("T")
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+class _Limit:
+    """The limit in force, shared by all fits that run at once.
+
+    It is set and lifted in threads that live no longer than that: threadpoolctl lets no thread
+    lift a limit while the one that set it is alive, and the first fit may end before the last.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.held: Any = None
+
+    def _set(self) -> None:
+        self.held = _controller().limit(limits=1, user_api="blas")
+
+    def _lift(self) -> None:
+        self.held.restore_original_limits()
+
+    def _in_a_thread(self, function: Callable[[], None]) -> None:
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self._in_a_thread(self._set)
+            self.users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self._in_a_thread(self._lift)
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Context in which BLAS uses one thread.
+
+    Blocks are too small for BLAS's own threads, and its sums depend on their number. The number
+    of threads is restored when the last of several contexts, perhaps in different threads, ends.
+    """
+    _limit.enter()
+    try:
+        yield
+    finally:
+        _limit.leave()
+
+
+def in_one_blas_thread(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function with BLAS on one thread: the door of a process that was given a task."""
+    with one_blas_thread():
+        return function(*arguments)
+
+
+def can_fork() -> bool:
+    """Whether processes can be forked safely: on Linux, outside of daemonic processes."""
+    return sys.platform.startswith("linux") and not multiprocessing.current_process().daemon
+
+
+def _serve_tasks(
+    pipe: Connection, work: Callable[..., Any], parent: int, inherited: list[Connection]
+) -> None:
+    """Do what comes through the pipe until it is closed or nobody is left at its other end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and no handler of its keeps this one from going
+    for end in inherited:
+        end.close()  # a pipe is closed when all copies of its end are, this one included
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            # a pool of another thread may hold copies too, so that the pipe outlives the parent
+            while not pipe.poll(_PATIENCE):
+                if os.getppid() != parent:
+                    return
+            task = pipe.recv()
+            answer: tuple[Any, Exception | None]
+            try:
+                answer = work(*task), None
+            except Exception as error:
+                answer = None, error
+            pipe.send(answer)
+
+
+def _terminate(members: list[tuple[Any, Connection]]) -> None:
+    for process, pipe in members:
+        pipe.close()
+        process.terminate()
+        process.join()
+    members.clear()
+
+
+class ForkPool:
+    """Forked processes that do parts of a task beside this one.
+
+    Parameters
+    ----------
+    work : callable
+        What is done with a task's arguments, here and in the other processes.
+    size : int
+        Number of processes, this one included; there are fewer if the system gives no more.
+    """
+
+    def __init__(self, work: Callable[..., Any], size: int) -> None:
+        self._members: list[tuple[Any, Connection]] = []
+        self.close = weakref.finalize(self, _terminate, self._members)
+        context = multiprocessing.get_context("fork")
+        with warnings.catch_warnings():
+            # the children call nothing but NumPy: locks of other threads do not concern them
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for _ in range(size - 1):
+                mine, yours = context.Pipe()
+                inherited = [mine, *(pipe for _, pipe in self._members)]
+                arguments = (yours, work, os.getpid(), inherited)
+                process = context.Process(target=_serve_tasks, args=arguments, daemon=True)
+                try:
+                    process.start()
+                except OSError:  # no memory or no processes left: those that are there do it all
+                    mine.close()
+                    break
+                finally:
+                    yours.close()
+                self._members.append((process, mine))
+
+    def run(self, work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
+        """Do the tasks, one a process, the first here.
+
+        Parameters
+        ----------
+        work : callable
+            As given at the start; it is not kept, for it may own the pool.
+        tasks : list of tuple
+            Arguments; not more than processes were asked for.
+
+        Returns
+        -------
+        list
+            What was returned, in order. A task without a process, or whose process has died, is
+            done here.
+        """
+        if not self._members:
+            return [work(*task) for task in tasks]
+        first, *others = tasks
+        pipes: list[Connection | None] = [pipe for _, pipe in self._members[: len(others)]]
+        pipes += [None] * (len(others) - len(pipes))
+        try:
+            sent = [self._send(pipe, task) for pipe, task in zip(pipes, others, strict=True)]
+            results = [work(*first)]
+            for pipe, task, alive in zip(pipes, others, sent, strict=True):
+                try:
+                    answer, error = pipe.recv() if pipe and alive else (work(*task), None)
+                except (EOFError, OSError):
+                    answer, error = work(*task), None
+                if error is not None:
+                    raise error
+                results.append(answer)
+        except BaseException:
+            self.close()  # answers may still be on their way: nobody would know to what
+            raise
+        return results
+
+    @staticmethod
+    def _send(pipe: Connection | None, task: tuple[Any, ...]) -> bool:
+        if pipe is None:
+            return False
+        try:
+            pipe.send(task)
+        except OSError:
+            return False
+        return True
+
+
+def tqdm(*arguments: Any, disable: bool = False, **options: Any) -> Any:
+    """Return tqdm's bar; a disabled one only counts and passes on what it iterates over.
+
+    Parameters
+    ----------
+    *arguments, **options
+        As tqdm takes them.
+    disable : bool, default False
+    """
+    if disable:
+        from tqdm import tqdm as bar
+    else:
+        from tqdm.auto import tqdm as bar
+    return bar(*arguments, disable=disable, **options)
+
+
+def run_replicates(
+    function: Callable[..., T],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    total: int,
+    what: str,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> tuple[list[T], bool]:
+    """Call a function for every task; an interruption keeps what is finished.
+
+    Parameters
+    ----------
+    function : callable
+    tasks : iterable of tuple
+        Its arguments.
+    total : int
+        Number of tasks.
+    what : str
+        What the tasks are, for the progress bar and the warning.
+    n_jobs : int or None
+        Number of processes, as in joblib.
+    progress : bool
+
+    Returns
+    -------
+    results : list
+        In the order of the tasks.
+    complete : bool
+        False if the user interrupted it.
+    """
+    check_jobs(n_jobs)
+    check_flag("progress", progress)
+    done: list[T] = []
+    with (
+        tqdm(total=total, desc=what, disable=not progress) as bar,
+        one_blas_thread(),
+        Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool,
+    ):
+        try:
+            for result in pool(delayed(in_one_blas_thread)(function, *task) for task in tasks):
+                done.append(result)
+                bar.update()
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            warnings.warn(
+                f"interrupted: {len(done)} of {total} {what} are finished and kept",
+                UserWarning,
+                stacklevel=4,
+            )
+            return done, False
+    return done, True

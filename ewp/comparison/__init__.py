@@ -1,0 +1,1 @@
+"""Methods compared from the same starts: trials, registry, results, pictures."""

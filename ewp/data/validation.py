@@ -1,0 +1,336 @@
+"""Validated arrays: the only door through which data come in.
+
+Everything a user hands over is checked here once, with errors that name the value and the cure;
+past this module data are finite two-dimensional float arrays, weights and priors are in range, and
+nothing is checked again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils import check_array, check_random_state
+
+from ewp.common.checks import listing
+from ewp.common.types import Array
+from ewp.data.rows import RowSource
+
+__all__ = [
+    "align_to_columns",
+    "check_data",
+    "check_distinct",
+    "check_init",
+    "check_new_data",
+    "check_prior",
+    "check_sample_weight",
+    "check_spread",
+    "column_names",
+    "default_names",
+    "generator",
+    "remember_features",
+    "row_and_column_names",
+]
+
+#: Values and weights up to here have sums of squares that do not overflow.
+_LARGEST = 1e100
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a NumPy Generator from a seed, a Generator, a RandomState or None."""
+    if random_state is np.random:
+        random_state = check_random_state(None)
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    if isinstance(random_state, np.random.SeedSequence):
+        # a copy: the caller's would remember the generators spawned from it
+        random_state = np.random.SeedSequence(
+            random_state.entropy,
+            spawn_key=random_state.spawn_key,
+            pool_size=random_state.pool_size,
+            n_children_spawned=random_state.n_children_spawned,
+        )
+    if isinstance(random_state, np.random.Generator) and not hasattr(
+        random_state.bit_generator.seed_seq, "spawn"
+    ):
+        # a bit generator seeded in NumPy's legacy way cannot spawn
+        return np.random.default_rng(random_state.integers(0, 2**31 - 1, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state={random_state!r} is no seed; give a non-negative integer, "
+            "a numpy Generator or None"
+        ) from error
+
+
+def default_names(p: int) -> pd.Index:
+    """Names of columns that have none: x0, x1, ..."""
+    return pd.Index([f"x{i}" for i in range(p)])
+
+
+def column_names(X: Any) -> pd.Index | None:
+    """The data's own names of the columns, None where they have none."""
+    return X.columns if isinstance(X, pd.DataFrame | RowSource) else None
+
+
+def row_and_column_names(X: Any, array: Array) -> tuple[pd.Index, pd.Index]:
+    """Row and column names of the data: a DataFrame's own, else 0.. and x0, x1, ..."""
+    if isinstance(X, pd.DataFrame):
+        return X.index, X.columns
+    return pd.RangeIndex(len(array)), default_names(array.shape[1])
+
+
+def _check_numeric_columns(X: pd.DataFrame) -> None:
+    if not X.columns.is_unique:
+        repeated = list(X.columns[X.columns.duplicated()].unique())
+        raise ValueError(f"column names of X are not unique: {listing(repeated)}; rename them")
+    wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+    # object columns may still hold numbers
+    wrong = [name for name in wrong if X[name].dtype != object or _is_text(X[name])]
+    if wrong:
+        raise ValueError(
+            f"{len(wrong)} column(s) of X are not numeric: {listing(wrong)}; "
+            "drop them or code them as numbers"
+        )
+
+
+def _is_text(column: Any) -> bool:
+    return any(isinstance(value, str) for value in np.asarray(column).ravel())
+
+
+def _check_finite(X: Array, columns: pd.Index) -> None:
+    largest = 0.0
+    for start in range(0, len(X), 4096):
+        block = X[start : start + 4096]
+        high, low = float(block.max()), float(block.min())
+        if not (np.isfinite(high) and np.isfinite(low)):
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            value = block[row, column]
+            kind = "NaN" if np.isnan(value) else "infinity"
+            raise ValueError(
+                f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
+                f"{start + row}, column {columns[column]!r}; drop or impute missing values "
+                "before clustering"
+            )
+        largest = max(largest, high, -low)
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
+        )
+
+
+def check_data(X: Any) -> Array:
+    """Check training or new data and return a two-dimensional float array.
+
+    float64 and float32 arrays of any layout are returned as they are, without a copy.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For sparse, complex, non-numeric, empty or non-finite data, or the wrong dimension.
+    """
+    if sparse.issparse(X):
+        raise TypeError(
+            "sparse X is not supported: centring makes it dense; pass X.toarray() if it fits "
+            "in memory"
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X has {np.ma.count_masked(X)} masked values; fill them or drop their rows first"
+        )
+    if isinstance(X, pd.DataFrame):
+        if not X.size:
+            raise ValueError(f"X is empty: it has {X.shape[0]} rows and {X.shape[1]} columns")
+        _check_numeric_columns(X)
+    columns = column_names(X)
+    array: Any = (
+        X
+        if isinstance(X, RowSource)
+        else check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=1,
+            **{_FINITE: False},
+        )
+    )
+    _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns)
+    return array
+
+
+def check_spread(squares: Array, k: int) -> None:
+    """Check that the sums of squares of data with k distinct rows have not vanished."""
+    if k > 1 and not squares.any():
+        raise ValueError(
+            "X varies so little that its squares vanish in floating point; multiply X by a constant"
+        )
+
+
+def _finite_keyword() -> str:
+    """Name of check_array's switch for NaN and inf, renamed in scikit-learn 1.6."""
+    import inspect
+
+    parameters = inspect.signature(check_array).parameters
+    return "ensure_all_finite" if "ensure_all_finite" in parameters else "force_all_finite"
+
+
+_FINITE = _finite_keyword()
+
+
+def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Set (at fit) or compare scikit-learn's `n_features_in_` and `feature_names_in_`."""
+    if not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):
+        # a file or a collection with named columns: its names count, its rows are not looked at
+        X = pd.DataFrame(columns=X.columns) if X.columns is not None else np.empty((1, X.shape[1]))
+    try:
+        from sklearn.utils.validation import validate_data
+    except ImportError:  # scikit-learn 1.5
+        estimator._check_feature_names(X, reset=reset)
+        estimator._check_n_features(X, reset=reset)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Array:
+    """Check data for prediction against the features of the fit.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+        A DataFrame's columns must be those of the fit, in the same order.
+    feature_names : Index
+        Names of the features at fit.
+    named : bool
+        Whether the names are the user's own; names given for want of others bind nobody.
+    """
+    array = check_data(X)
+    if array.shape[1] != len(feature_names):
+        raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
+    columns = column_names(X)
+    if columns is not None and named and not columns.equals(feature_names):
+        missing = [name for name in feature_names if name not in columns]
+        extra = [name for name in columns if name not in feature_names]
+        if missing or extra:
+            raise ValueError(
+                "the columns of X are not those of the fit: "
+                f"missing {listing(missing) or 'none'}, unknown {listing(extra) or 'none'}"
+            )
+        raise ValueError(
+            "the columns of X are those of the fit in another order; "
+            "reorder them with X[results.weights.index]"
+        )
+    return array
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
+    """Check row weights: finite, not negative, not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}, but X has {n} rows: sample_weight.shape "
+            f"must be ({n},)"
+        )
+    if not np.isfinite(weight).all():
+        where = int(np.flatnonzero(~np.isfinite(weight))[0])
+        raise ValueError(f"sample_weight has {weight[where]} (NaN or inf) in row {where}")
+    if (weight < 0).any():
+        where = int(np.flatnonzero(weight < 0)[0])
+        raise ValueError(
+            f"sample_weight is negative in row {where} ({weight[where]:g}); "
+            "weights must be at least 0"
+        )
+    if not (weight > 0).any():
+        raise ValueError("all of sample_weight is zero; at least one row needs a positive weight")
+    if weight.max() > _LARGEST:
+        raise ValueError(
+            f"sample_weight is as large as {weight.max():.3g}; divide the weights by a constant"
+        )
+    return weight
+
+
+def align_to_columns(name: str, value: Any, columns: pd.Index | None) -> Any:
+    """Bring an option with an entry a feature into the order of the data's columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, for the message.
+    value : object
+        A Series by feature or a DataFrame with a column a feature is matched by name; anything
+        else, and default labels 0, 1, ..., by position.
+    columns : Index or None
+        The data's column names; None if they have none.
+    """
+    if columns is None or not isinstance(value, pd.Series | pd.DataFrame):
+        return value
+    labels = value.index if isinstance(value, pd.Series) else value.columns
+    if isinstance(labels, pd.RangeIndex) and labels.equals(pd.RangeIndex(len(labels))):
+        return value
+    if len(labels) != len(columns) or set(labels) != set(columns):
+        raise ValueError(
+            f"{name} is labelled {listing(list(labels))}, but the columns of X are "
+            f"{listing(list(columns))}; use the same names, or pass {name}.to_numpy()"
+        )
+    return value[columns]
+
+
+def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
+    """Check a prior on the weights and bring it to a mean of 1; None stays None."""
+    if prior is None:
+        return None
+    array = np.asarray(prior, dtype=np.float64)
+    if array.shape != (p,):
+        raise ValueError(f"{name} has shape {array.shape}, but X has {p} features")
+    if not np.isfinite(array).all() or (array < 0).any() or not (array > 0).any():
+        raise ValueError(
+            f"{name} must be finite and not negative, with at least one positive entry; "
+            f"it ranges from {array.min():g} to {array.max():g}"
+        )
+    array = array / array.max()
+    return array * (p / array.sum())
+
+
+def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None:
+    """Check that at least k distinct rows (of positive weight) exist."""
+    kind = np.dtype((np.void, X.dtype.itemsize * X.shape[1]))
+    seen = np.empty(0, kind)
+    start, size = 0, 2 * k
+    while start < len(X):
+        rows = slice(start, start + size)
+        part = X[rows] if sample_weight is None else X[rows][sample_weight[rows] > 0]
+        # -0.0 and 0.0 are the same value
+        values = np.ascontiguousarray(part + 0.0).view(kind).ravel()
+        seen = np.unique(np.concatenate([seen, values]))
+        if len(seen) >= k:
+            return
+        start, size = start + size, min(2 * size, 2**16)
+    raise ValueError(
+        f"k={k} exceeds the {len(seen)} distinct rows of X (n_samples={len(X)}); "
+        "ask for fewer clusters"
+    )
+
+
+def check_init(init: Any, k: int, p: int) -> str | Array:
+    """Check the option `init`: "k-means++", "random" or an array of shape (k, p)."""
+    if isinstance(init, str):
+        if init not in ("k-means++", "random"):
+            raise ValueError(
+                f"init={init!r} is unknown; give 'k-means++', 'random' or an array of {k} x {p}"
+            )
+        return init
+    array = np.array(init, dtype=np.float64)
+    if array.shape != (k, p):
+        raise ValueError(
+            f"init has shape {array.shape}, but k={k} centroids in {p} features need ({k}, {p})"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError("init contains NaN or infinity; centroids must be finite")
+    if np.abs(array).max(initial=0.0) > 1e100:
+        raise ValueError("init has values above 1e100, whose squares overflow")
+    return array

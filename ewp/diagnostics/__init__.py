@@ -1,0 +1,26 @@
+"""Questions that come after a fit, one file each: its computation, result, words and picture."""
+
+from ewp.diagnostics.agreement import Agreement
+from ewp.diagnostics.bootstrap import BootstrapResults
+from ewp.diagnostics.consistency import ConsistencyResults
+from ewp.diagnostics.feature_tests import FeatureTests
+from ewp.diagnostics.stability import StabilityResults
+
+__all__ = ["RECORDS", "TITLES"]
+
+#: Where results keep what was found, and the class of it.
+RECORDS: dict[str, type] = {
+    "bootstrap_": BootstrapResults,
+    "consistency_": ConsistencyResults,
+    "stability_": StabilityResults,
+    "feature_tests_": FeatureTests,
+    "agreement_": Agreement,
+}
+#: Their headings on a page.
+TITLES = {
+    "bootstrap_": "Intervals",
+    "stability_": "Stability of the clusters",
+    "feature_tests_": "Tests of the features",
+    "consistency_": "Consistency",
+    "agreement_": "Agreement with another clustering",
+}

@@ -1,0 +1,1 @@
+"""What is shown: formats of numbers, summaries, pictures of fits and selections."""

@@ -1,0 +1,228 @@
+"""The summary of a fit: facts, clusters, the heaviest features, and notes in plain words.
+
+Everything is formatted to text here, so that what is printed never depends on the data still being
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ewp.common.types import FittedResults
+from ewp.display.formatting import (
+    INTERVAL_METHODS,
+    MAX_CLUSTERS,
+    amount_cells,
+    column_cells,
+    interval_cells,
+    number,
+    one_line,
+    percent,
+    short,
+    weight_cells,
+    whole_percent,
+)
+from ewp.display.selection import selection_reason
+from ewp.display.summary import EWPSummary
+
+__all__ = ["summarise_fit", "uncertainty_table"]
+
+_TITLE = "Entropy Weighted Power k-means"
+_MAX_CENTROID_COLUMNS = 6
+_MAX_LISTED = 6
+
+
+def summarise_fit(results: FittedResults, top: int = 10) -> EWPSummary:
+    """Render results as a summary with ``as_text``, ``as_html`` and ``as_latex``.
+
+    Parameters
+    ----------
+    results : EWPResults
+    top : int, default 10
+        Number of features to list, heaviest first.
+
+    Returns
+    -------
+    EWPSummary
+    """
+    if top < 1:
+        raise ValueError(f"top={top} features cannot be listed: give a number of at least 1")
+    summary = EWPSummary(_TITLE)
+    summary.add_dict(_facts(results))
+    summary.add_df(_cluster_table(results))
+    summary.add_df(_feature_table(results, top))
+    table, notes = uncertainty_table(results, heaviest_first(results)[:top])
+    if table is not None:
+        summary.add_df(table)
+    for note in [*fit_notes(results, top), *notes]:
+        summary.add_text(note)
+    return summary
+
+
+def _facts(results: FittedResults) -> dict[str, str]:
+    options = results.options
+    # The last row of the trace is where the last iteration ended; none starts from it.
+    phases = results.objective_trace["phase"].iloc[:-1]
+    counts = [str(int((phases == phase).sum())) for phase in ("anneal", "finish", "polish")]
+    explained = results.betweenss / results.totss if results.totss > 0 else np.nan
+    return {
+        "Observations:": str(results.n_obs),
+        "Features:": str(results.n_features),
+        "Clusters:": str(results.n_clusters),
+        "Penalty lambda:": number(results.lam),
+        "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
+        "Scaling:": results.scaling,
+        "Dispersion:": results.dispersion,
+        "Starts:": f"{options.get('n_init', 1)} ({options.get('init', 'given')})",
+        "Objective f_-inf:": number(results.objective, 6),
+        "Between / total SS:": percent(explained),
+        "Effective features:": number(results.effective_features),
+        "Starting exponent s0:": number(results.s0),
+        "Critical exponent:": number(results.critical_exponent),
+        "Iterations:": str(results.n_iter),
+        "anneal + finish + polish:": " + ".join(counts),
+        "Converged:": "yes" if results.converged else "NO",
+    }
+
+
+def _cluster_table(results: FittedResults) -> pd.DataFrame:
+    clusters = results.clusters.head(MAX_CLUSTERS)
+    share = clusters["mass"] / results.clusters["mass"].sum()
+    table = {"size": [str(size) for size in clusters["size"]]}
+    if is_weighted(results):
+        table["mass"] = amount_cells(clusters["mass"])
+    table["share"] = [percent(x) for x in share]
+    table["withinss"] = amount_cells(clusters["withinss"])
+    return pd.DataFrame(table, index=[f"cluster {name}" for name in clusters.index])
+
+
+def _feature_table(results: FittedResults, top: int) -> pd.DataFrame:
+    order = heaviest_first(results)[:top]
+    theta = results.centroids.to_numpy(dtype=float)[:, order]
+    table = {"weight": weight_cells(results.weights.to_numpy(dtype=float)[order])}
+    explained = variance_explained(results)
+    if explained is not None:
+        table["explained"] = [percent(x) for x in explained[order]]
+    names = [str(name) for name in results.centroids.index]
+    formatted = [column_cells(column) for column in theta.T]
+    if len(names) <= _MAX_CENTROID_COLUMNS:
+        for j, name in enumerate(names):
+            table[f"cluster {name}"] = [cells[j] for cells in formatted]
+    else:
+        for heading, where in (("lowest", theta.argmin(0)), ("highest", theta.argmax(0))):
+            cells = [column[j] for column, j in zip(formatted, where, strict=True)]
+            table[heading] = cells
+            table[f"{heading} in"] = [f"cluster {names[j]}" for j in where]
+    return pd.DataFrame(table, index=[one_line(results.feature_names[i]) for i in order])
+
+
+def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
+    weights = results.weights.to_numpy(dtype=float)
+    order = heaviest_first(results)
+    p, k = results.n_features, results.n_clusters
+    if not results.converged:
+        limit = results.options.get("max_iter")
+        stopped = "" if limit is None else f" (max_iter = {limit})"
+        yield (
+            f"NOT CONVERGED: stopped after {results.n_iter} iterations{stopped}; the estimates "
+            "are not yet a fixed point. Raise max_iter or tol."
+        )
+    if p > 1:
+        cumulated = np.cumsum(weights[order])
+        most, almost_all = (int((cumulated < share).sum()) + 1 for share in (0.9, 0.99))
+        verb = "holds" if almost_all == 1 else "hold"
+        core = f", {most} of them 90 %" if most < almost_all else ""
+        yield f"{min(almost_all, p)} of {p} features {verb} 99 % of the weight{core}."
+    if p > top:
+        rest = float(weights[order[top:]].sum())
+        yield f"... and {p - top} more features, together with {percent(rest)} of the weight."
+    if k > MAX_CLUSTERS:
+        sizes = results.clusters["size"].iloc[MAX_CLUSTERS:]
+        yield f"... and {len(sizes)} more clusters, of {sizes.min()} to {sizes.max()} rows."
+    critical = results.critical_exponent
+    if k > 1 and results.s0 > critical + 1e-6 * abs(critical) > -np.inf:
+        yield (
+            f"The annealing starts at s0 = {number(results.s0)}, above the critical exponent "
+            f"{number(critical)}: down to there all centroids are drawn into "
+            'one point, which may cost the partition. s0="auto" starts below it.'
+        )
+    excluded = [one_line(name) for name in results.feature_names[results.prior == 0]]
+    if excluded:
+        more = len(excluded) - _MAX_LISTED
+        listed = ", ".join(excluded[:_MAX_LISTED]) + (f", ... and {more} more" if more > 0 else "")
+        yield f"Excluded, constant or given prior weight 0: {listed}."
+    included = results.prior[results.prior > 0]
+    if included.size and np.ptp(included) > 1e-12 * included.max():
+        yield "The weights start from a prior that is not the same for all features."
+    if results.scaling == "standard":
+        yield (
+            "Weights relate to standardised features (each divided by its standard deviation); "
+            "centroids are in the units of the data."
+        )
+    if "selection" in results.options:
+        yield selection_reason(results.options["selection"])
+    if is_weighted(results):
+        yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
+    if variance_explained(results) is not None:
+        yield "explained: share of the feature's variance that lies between the clusters."
+
+
+def heaviest_first(results: FittedResults) -> np.ndarray:
+    return np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
+
+
+def is_weighted(results: FittedResults) -> bool:
+    return not np.allclose(results.clusters["mass"], results.clusters["size"])
+
+
+def variance_explained(results: FittedResults) -> np.ndarray | None:
+    spread = results.spread
+    if spread is None and results.scaling == "standard":
+        spread = results.scale
+    if spread is None:
+        return None
+    mass = results.clusters["mass"].to_numpy(dtype=float)
+    deviations = results.centroids.to_numpy(dtype=float) - results.center
+    between = mass @ deviations**2 / mass.sum()
+    share = np.divide(between, spread**2, out=np.zeros_like(between), where=spread > 0)
+    return np.where(share < 1e-15, 0.0, np.minimum(share, 1.0))  # the former is rounding alone
+
+
+def uncertainty_table(
+    results: FittedResults, order: np.ndarray
+) -> tuple[pd.DataFrame | None, list[str]]:
+    """What bootstrap and tests add to a summary of the fit: a table and its notes.
+
+    Parameters
+    ----------
+    results : EWPResults
+    order : ndarray
+        Positions of the features to list.
+    """
+    columns: dict[str, list[str]] = {}
+    notes = []
+    boot, tests = results.bootstrap_, results.feature_tests_
+    if boot is not None:
+        table = boot.weight_intervals(0.95, boot.method).iloc[order]
+        columns |= interval_cells(table)
+        columns["selected"] = [whole_percent(share) for share in table["selected"]]
+        notes.append(
+            f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples, "
+            f"{INTERVAL_METHODS[boot.method]}); selected: resamples with a weight above "
+            f"{short(boot.threshold, 3)}."
+        )
+    if tests is not None:
+        found = tests.table.iloc[order]
+        for heading, name in (("p-value", "p_value"), ("p (BH)", "p_bh"), ("p (Holm)", "p_holm")):
+            columns[heading] = ["--" if np.isnan(p) else short(p, 2) for p in found[name]]
+        notes.append(
+            "p-values: permutation test that the feature is independent of the others "
+            f"({tests.n_perm} permutations), given k and lambda."
+        )
+    if not columns:
+        return None, notes
+    names = [one_line(name) for name in results.feature_names[order]]
+    return pd.DataFrame(columns, index=names), notes

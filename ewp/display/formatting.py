@@ -1,0 +1,152 @@
+"""How numbers, names and counts are shown: the one place that decides on digits.
+
+Everything is formatted to plain ASCII text, except the user's own names. Summaries, diagnostics,
+pages and messages call these functions instead of writing formats of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = [
+    "INTERVAL_METHODS",
+    "MAX_CLUSTERS",
+    "amount_cells",
+    "column_cells",
+    "counted",
+    "family_name",
+    "fixed",
+    "interval_cells",
+    "number",
+    "one_line",
+    "percent",
+    "short",
+    "weight_cells",
+    "whole_percent",
+]
+
+#: How methods of intervals are called.
+INTERVAL_METHODS = {"bca": "BCa", "percentile": "percentile"}
+#: Clusters that a table lists.
+MAX_CLUSTERS = 20
+_MAX_NAME = 28
+
+
+def number(x: float, digits: int = 4) -> str:
+    """Show a number alone: so many significant digits and every digit before the point."""
+    text = column_cells([x], digits)[0]
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def column_cells(values: Iterable[float], digits: int = 3) -> list[str]:
+    """Show numbers of one unit with the same decimals: so many digits of their range."""
+    x = np.asarray(list(values), dtype=float)
+    finite = np.abs(x[np.isfinite(x)])
+    largest = float(finite.max(initial=0.0))
+    if largest == 0.0:
+        return [f"{v + 0.0:g}" for v in x]
+    extent = float(np.ptp(x[np.isfinite(x)]))
+    if extent < 1e-10 * largest:  # equal up to rounding
+        extent = largest
+    unit, magnitude = (int(np.floor(np.log10(v))) for v in (extent, largest))
+    if 1e-4 <= largest < 1e8:
+        cells = [f"{v:.{max(digits - 1 - unit, 0)}f}" for v in x]
+    else:
+        cells = [f"{v:.{max(magnitude - unit, 0) + digits - 1}e}" for v in x]
+    return [cell.lstrip("-") if float(cell) == 0.0 else cell for cell in cells]
+
+
+def amount_cells(values: Iterable[float]) -> list[str]:
+    """Show a column of amounts, in which a small one is not to be mistaken for nothing."""
+    x = list(values)
+    shown = zip(x, column_cells(x), strict=True)
+    return [cell if v == 0 or float(cell) != 0 else f"{v:.1e}" for v, cell in shown]
+
+
+def weight_cells(w: np.ndarray) -> list[str]:
+    """Show weights with the same decimals, the heaviest with three digits and more."""
+    decimals = max(2 - int(np.floor(np.log10(w.max()))), 4)
+    small = 5 * 10.0**-decimals
+    return ["0" if v == 0 else f"{v:.1e}" if v < small else f"{v:.{decimals}f}" for v in w]
+
+
+def short(x: float, digits: int = 4) -> str:
+    """Show a number in a sentence or a cell: so many significant digits.
+
+    >>> short(1263.4567), short(0.000123456, 3)
+    ('1263', '0.000123')
+    """
+    return f"{x:.{digits}g}"
+
+
+def fixed(x: float, decimals: int = 2) -> str:
+    """Show a number of a known scale: so many decimals.
+
+    >>> fixed(-0.4987)
+    '-0.50'
+    """
+    return f"{x:.{decimals}f}"
+
+
+def whole_percent(share: float) -> str:
+    """Show a share in per cent without decimals.
+
+    >>> whole_percent(0.954)
+    '95 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
+def percent(share: float) -> str:
+    """Show a share in per cent with one decimal; a small one is not mistaken for nothing."""
+    if np.isnan(share):
+        return "--"
+    percent = 100 * share
+    return f"{percent:.1f} %" if share == 0 or abs(percent) >= 0.05 else f"{percent:.0e} %"
+
+
+def one_line(name: Any) -> str:
+    """Show a name on one line, long ones with their middle left out."""
+    text = " ".join(str(name).split())
+    half = (_MAX_NAME - 3) // 2
+    return text if len(text) <= _MAX_NAME else f"{text[:half]}...{text[-half:]}"
+
+
+def interval_cells(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Weights and the ends of their intervals, with two digits of the interval's width."""
+    cells: dict[str, list[str]] = {"weight": [], "lower": [], "upper": []}
+    for values in table[list(cells)].to_numpy(dtype=float):
+        weight, lower, upper = values
+        width = upper - lower
+        place = 4 if width <= 0 else int(np.clip(1 - np.floor(np.log10(width)), 4, 300))
+        form = f".{min(place, 9)}f"
+        if weight < 1e-3:
+            first = 300 if weight <= 0 else int(-np.floor(np.log10(weight)))
+            form = f".{int(np.clip(place - first, 1, 4))}e"
+        for column, value in zip(cells.values(), values, strict=True):
+            column.append(f"{value:{form}}")
+    return cells
+
+
+def family_name(scaling: str, dispersion: str) -> str:
+    """Name of a scaling with a form of the weights.
+
+    >>> family_name("none", "between")
+    'raw features, between form'
+    """
+    if scaling == "standard":
+        return "standardised features"
+    return f"raw features, {dispersion} form"
+
+
+def counted(number: int, noun: str) -> str:
+    """Number with its noun.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")

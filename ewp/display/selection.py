@@ -1,0 +1,150 @@
+"""Selections in words and pictures: the sentence a summary shows, the criterion's curves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ewp.display.axes import INK, PALETTE, despine, new_axes
+from ewp.display.formatting import counted, family_name, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_k", "plot_lambda", "selection_reason"]
+
+
+def selection_reason(record: dict[str, Any]) -> str:
+    """Put a decision (`ewp.selection.decision.SelectionOutcome.record`) into two sentences."""
+    chosen, other = record["chosen"], record["runner_up"]
+    name = family_name(chosen["scaling"], chosen["dispersion"])
+    if not np.isfinite(chosen["score"]):
+        return (
+            f"lambda = {short(chosen['lam'])} on {name} is the middle of the grid: there are too "
+            "few rows to choose."
+        )
+    best, of_family = record["best_score"], record["family_best_score"]
+    standard = f"({short(best)})"
+    if short(of_family) != short(best):
+        standard = (
+            f"on these features ({short(of_family)}), which is as good as the best ({short(best)})"
+        )
+    error = f" (se {short(chosen['se'], 2)})" if np.isfinite(chosen["se"]) else ""
+    text = (
+        f"lambda = {short(chosen['lam'])} on {name} chosen by the {record['criterion']} criterion: "
+        f"{short(chosen['score'])} {record['unit']}{error}, {record['rule']} "
+        f"{standard} of {counted(record['candidates'], 'candidate')}."
+    )
+    if other is not None:
+        second = family_name(other["scaling"], other["dispersion"])
+        text += f" Runner-up: lambda = {short(other['lam'])} on {second}, {short(other['score'])}."
+    if not record["complete"]:
+        text += " The selection was interrupted: finished replicates only."
+    return text
+
+
+def plot_lambda(
+    table: pd.DataFrame, chosen: tuple[str, str, float], unit: str, *, ax: Axes | None = None
+) -> Axes:
+    """Draw the criterion against the penalty a row, one line a scaling and form.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `LambdaSelection.table`.
+    chosen : tuple
+        Scaling, form and penalty of the choice, which is marked.
+    unit : str
+        What the criterion counts.
+    ax : Axes, optional
+    """
+    from matplotlib.colors import to_rgb
+
+    full = table["replicates"].max()
+    if not full:
+        raise ValueError("no penalty was scored, for want of rows: there is nothing to draw")
+    ax = new_axes((6.4, 4.2))[0] if ax is None else ax
+    kinds = list(dict.fromkeys(zip(table["scaling"], table["dispersion"], strict=True)))
+    for colour, (scaling, dispersion) in zip(PALETTE, kinds, strict=False):
+        rows = table[(table["scaling"] == scaling) & (table["dispersion"] == dispersion)]
+        ax.plot(rows["lam_per_row"], rows["mean"], color=colour, linewidth=1, alpha=0.6)
+        done = rows[rows["replicates"] == full]
+        ax.errorbar(
+            done["lam_per_row"],
+            done["mean"],
+            done["se"],
+            color=colour,
+            fmt="o",
+            markersize=4,
+            linewidth=1,
+            ecolor=(*to_rgb(colour), 0.35),
+            label=family_name(scaling, dispersion),
+        )
+        rest = rows[rows["replicates"] < full]
+        ax.plot(rest["lam_per_row"], rest["mean"], "o", color=colour, mfc="white", markersize=4)
+    if (table["replicates"] < full).any():
+        ax.plot([], [], "o", color=INK, mfc="white", markersize=4, label="given up early")
+    same = (table["scaling"] == chosen[0]) & (table["dispersion"] == chosen[1])
+    row = table[same & (table["lam"] == chosen[2])].iloc[0]
+    ax.plot(
+        [row["lam_per_row"]],
+        [row["mean"]],
+        marker="o",
+        markersize=13,
+        mfc="none",
+        mec="black",
+        linestyle="none",
+        label="chosen",
+    )
+    ax.set_xscale("log")
+    ax.set_xlabel("penalty a row, $\\lambda / n$")
+    ax.set_ylabel(unit)
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
+    despine(ax)
+    return ax
+
+
+def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = None) -> Axes:
+    """Draw the criterion against the number of clusters.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `KSelection.table`.
+    chosen : int
+        The number of clusters that is marked.
+    unit : str
+        What the criterion counts.
+    ax : Axes, optional
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    ax = new_axes((6.4, 4.2))[0] if ax is None else ax
+    ax.errorbar(
+        table["k"],
+        table["mean"],
+        table["se"],
+        fmt="o-",
+        color=PALETTE[0],
+        markersize=5,
+        linewidth=1,
+    )
+    row = table[table["k"] == chosen].iloc[0]
+    ax.plot(
+        [chosen],
+        [row["mean"]],
+        marker="o",
+        markersize=14,
+        mfc="none",
+        mec="black",
+        linestyle="none",
+        label="chosen",
+    )
+    ax.set_xlabel("number of clusters")
+    ax.set_ylabel(unit)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.legend(frameon=False, fontsize="small")
+    despine(ax)
+    return ax

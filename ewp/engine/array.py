@@ -1,0 +1,362 @@
+"""Rows of an array, in memory or in a file, centred and scaled block by block.
+
+The engine owns the data and hides how they are stored. Centring and scaling happen in the block
+buffers, so that a large array is never copied; small arrays are prepared once. Blocks are grouped
+into a number of chunks that does not depend on the number of threads, and the chunks' sums are
+added in order: the result is the same to the last bit for any `n_jobs`. Several processors work as
+forked processes where that is possible and worth it, else as threads. `nearest_centroids` and
+`centroid_distances` are what predictions are made of.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from ewp.common.parallel import ForkPool, can_fork
+from ewp.common.types import Array
+from ewp.data.canonical import (
+    column_means,
+    column_squares,
+    order_by_value,
+    sample_by_hash,
+    sample_size,
+    varying_columns,
+)
+from ewp.data.rows import RowSource, block_rows
+from ewp.engine import kernel
+from ewp.engine.base import Metric, Partition, RowEngine, Statistics, StepFunction, Workspace
+from ewp.engine.incremental import IncrementalHardStep
+
+__all__ = ["ArrayEngine", "centroid_distances", "nearest_centroids"]
+
+#: Data whose centred copy is at most this large are centred once.
+_PREPARED_BYTES = 48 * 2**20
+#: More rows than this are represented by a sample in starts and searches.
+_WHOLE = 2**17
+#: Blocks are summed within chunks, chunks in order; more chunks than any sensible thread count.
+_CHUNKS = 16
+#: Sums of squares below this cannot be divided by; such columns count as constant there.
+_SUBNORMAL = 1e-290
+#: Passes of fewer products n * p * k than this are over before another process has begun.
+_WORTHWHILE = 2e7
+
+
+class ArrayEngine(RowEngine):
+    """Rows of an array, in memory or in a file, centred and scaled block by block.
+
+    Parameters
+    ----------
+    X : ndarray or RowSource of shape (n, p)
+        Validated data of any float type and memory layout; never modified or copied whole unless
+        small.
+    sample_weight : ndarray of shape (n,) or None
+        Weights of the rows, not negative; rows of weight zero get labels but no say.
+    center : ndarray of shape (p,) or None
+        What is subtracted from the rows; the weighted mean if None.
+    scale : ndarray of shape (p,), "standard" or None
+        What the centred rows are divided by; the weighted standard deviation (1 for constant
+        columns) if "standard", nothing if None.
+    n_jobs : int or None
+        Number of processes or threads, as in joblib.
+    keep : bool
+        Whether a prepared copy of small data may be kept.
+
+    Attributes
+    ----------
+    prepared : ndarray of shape (n, p) or None
+        All rows in the engine's coordinates, if they are kept.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        sample_weight: Array | None = None,
+        *,
+        center: Array | None = None,
+        scale: Array | str | None = None,
+        n_jobs: int | None = None,
+        keep: bool = True,
+    ) -> None:
+        self.X = X
+        self.n, self.p = X.shape
+        self.sample_weight = sample_weight
+        self.total = float(self.n if sample_weight is None else sample_weight.sum())
+        self.n_jobs = effective_n_jobs(n_jobs)
+        self.prepared: Array | None = None
+        self._spaces: dict[tuple[int, int], SimpleQueue[Workspace]] = {}
+        self._samples: dict[int, ArrayEngine] = {}
+        self._tiles: dict[str, Array] = {}
+        self._cut: dict[int, list[list[slice]]] = {}
+        self._pool: ForkPool | None = None
+        self.center = column_means(X, sample_weight) if center is None else center
+        self.squares = column_squares(X, sample_weight, self.center)
+        if isinstance(scale, str):
+            deviation = np.sqrt(self.squares / self.total)
+            scale = np.where(deviation > 0, deviation, 1.0)
+        self.scale = np.ones(self.p) if scale is None else scale
+        self._scaled = bool((self.scale != 1.0).any())
+        self.squares /= self.scale**2
+        self._keep = keep
+        if keep and self.n * self.p * 8 <= _PREPARED_BYTES:
+            self.prepared = self._prepare()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # buffers and the prepared copy are made again where the engine goes
+        arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs, self._keep)
+        return _rebuild, arguments
+
+    # -- preparation ---------------------------------------------------------------------------
+
+    def _slices(self, rows: int) -> Iterator[slice]:
+        for start in range(0, self.n, rows):
+            yield slice(start, min(start + rows, self.n))
+
+    def _weight(self, rows: slice) -> Array | None:
+        return None if self.sample_weight is None else self.sample_weight[rows]
+
+    def _fill(self, rows: slice, block: Array) -> None:
+        """Write rows in the engine's coordinates."""
+        if isinstance(self.X, RowSource) and self.X.dtype == np.float64:
+            self.X.read_into(rows.start, block)
+            values = block
+        else:
+            values = self.X[rows]
+        # operands of one shape and layout are one long loop instead of a short one a row
+        np.subtract(values, self._tiled("center", len(block)), out=block)
+        if self._scaled:
+            block /= self._tiled("scale", len(block))
+
+    def _prepare(self) -> Array:
+        """All rows in the engine's coordinates; the data themselves if that is what they are."""
+        plain = isinstance(self.X, np.ndarray) and self.X.dtype == np.float64
+        if plain and self.X.flags.c_contiguous and not self._scaled and not self.center.any():
+            return self.X
+        prepared = np.empty((self.n, self.p))
+        for rows in self._slices(block_rows(self.p, 1)):
+            self._fill(rows, prepared[rows])
+        return prepared
+
+    def _tiled(self, name: str, count: int) -> Array:
+        """Return the center or the scale, repeated for some rows."""
+        tile = self._tiles.get(name)
+        if tile is None or len(tile) < count:
+            # another thread may keep one of another length at the same time
+            tile = self._tiles[name] = np.tile(getattr(self, name), (count, 1))
+        return tile[:count]
+
+    @cached_property
+    def varying(self) -> np.ndarray:
+        """Which columns are not constant on the rows that count."""
+        return varying_columns(self.X, self.sample_weight)
+
+    @cached_property
+    def canonical(self) -> tuple[np.ndarray, np.ndarray]:
+        """Order of the rows by value, and which of them differ from the row before."""
+        blocks = (self.rows(rows) for rows in self._slices(block_rows(self.p, 1)))
+        return order_by_value(blocks, self.squares, self.total)
+
+    def sample_for_starts(self, k: int) -> ArrayEngine:
+        """Return itself, or for many rows a sample of them in the same coordinates."""
+        return self if self.n <= _WHOLE else self.sample(sample_size(self.p, k))
+
+    def sample(self, size: int) -> ArrayEngine:
+        """Return at most `size` distinct rows in the same coordinates."""
+        if size not in self._samples:
+            slices = self._slices(block_rows(self.p, 1))
+            blocks = ((self.X[rows], self._weight(rows)) for rows in slices)
+            found = sample_by_hash(blocks, self.p, size)
+            self._samples[size] = ArrayEngine(
+                found.rows, found.mass, center=self.center, scale=self.scale, n_jobs=self.n_jobs
+            )
+        return self._samples[size]
+
+    # -- passes over the data ------------------------------------------------------------------
+
+    def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[kernel.Block]:
+        for rows in chunk:
+            if self.prepared is not None:
+                block = self.prepared[rows]
+            else:
+                block = work.rows(0, rows.stop - rows.start)
+                self._fill(rows, block)
+            yield kernel.Block(rows, block, self._weight(rows))
+
+    def _chunks(self, k: int) -> list[list[slice]]:
+        if k not in self._cut:
+            count = -(-self.n // block_rows(self.p, k))
+            slices = list(self._slices(-(-self.n // count)))
+            size = -(-len(slices) // _CHUNKS)
+            self._cut[k] = [slices[i : i + size] for i in range(0, len(slices), size)]
+        return self._cut[k]
+
+    def _part(self, task: Callable[..., Any], part: range, metric: Metric, *more: Any) -> list[Any]:
+        """Pass over some of the chunks, here."""
+        runs, k = metric.runs, metric.k
+        spaces = self._spaces.setdefault((runs, k), SimpleQueue())
+        try:
+            work = spaces.get_nowait()
+        except Empty:
+            work = Workspace(min(block_rows(self.p, k), self.n), self.p, k, runs)
+        try:
+            chunks = self._chunks(k)
+            return [task(self._blocks(chunks[i], work), work, metric, *more) for i in part]
+        finally:
+            spaces.put(work)
+
+    def _pass(self, task: Callable[..., Any], metric: Metric, *more: Any) -> list[Any]:
+        """Apply ``task(blocks, work, metric, *more)`` to every chunk of blocks."""
+        count = len(self._chunks(metric.k))
+        jobs = min(self.n_jobs, count)
+        if jobs == 1 or float(self.n) * self.p * metric.runs * metric.k < _WORTHWHILE:
+            return self._part(task, range(count), metric, *more)
+        ends = [count * i // jobs for i in range(jobs + 1)]
+        parts = [range(*pair) for pair in itertools.pairwise(ends)]
+        if can_fork():
+            if self._pool is None:
+                self._pool = ForkPool(self._part, min(self.n_jobs, _CHUNKS))
+            tasks = [(task, part, metric, *more) for part in parts]
+            found = self._pool.run(self._part, tasks)
+        else:
+            with ThreadPoolExecutor(jobs) as pool:
+                found = list(pool.map(lambda part: self._part(task, part, metric, *more), parts))
+        return [result for results in found for result in results]
+
+    def statistics(self, theta: Array, weights: Array, s: Array) -> Statistics:
+        """Sufficient statistics of one MM step, see `Engine.statistics`."""
+        return self.accumulate(self.metric(theta, weights), s)
+
+    def accumulate(self, metric: Metric, s: Array) -> Statistics:
+        """Sufficient statistics of one MM step in a prepared metric."""
+        total, *others = self._pass(kernel.accumulate, metric, s)
+        for part in others:
+            total += part
+        return total
+
+    def _metric(self, theta: Array, weights: Array) -> Metric:
+        """Prepare the centroids and weights of one run."""
+        return self.metric(theta[None], weights[None])
+
+    def label(self, theta: Array, weights: Array) -> Partition:
+        """Assign every row to its nearest centroid."""
+        labels, sums = zip(*self._pass(kernel.partition, self._metric(theta, weights)), strict=True)
+        size, mass, within = np.sum(sums, axis=0)
+        return Partition(np.concatenate(labels, dtype=np.intp), size.astype(np.intp), mass, within)
+
+    def assign(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array]:
+        """Nearest centroid of every row and the squared weighted distance to it."""
+        labels, nearest = self._rank(theta, weights, 1)
+        return labels, nearest[0]
+
+    def two_nearest(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array, Array]:
+        """Nearest centroid of every row, and the squared distances to it and to the next."""
+        labels, nearest = self._rank(theta, weights, 2)
+        return labels, nearest[0], nearest[1]
+
+    def _rank(self, theta: Array, weights: Array, count: int) -> tuple[np.ndarray, Array]:
+        found = self._pass(kernel.rank, self._metric(theta, weights), count)
+        labels, nearest = zip(*found, strict=True)
+        return np.concatenate(labels), np.concatenate(nearest, axis=1)
+
+    def lengths(self, weights: Array) -> Array:
+        """Squared weighted lengths of all rows."""
+        metric = self._metric(np.zeros((1, self.p)), weights)
+        return np.concatenate(self._pass(kernel.lengths, metric))
+
+    def distances(self, theta: Array, weights: Array, lengths: Array | None = None) -> Array:
+        """Squared weighted distances of all rows to all centroids, an (n, k) array.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (k, p)
+        weights : ndarray of shape (p,)
+        lengths : ndarray of shape (n,), optional
+            What `lengths` returned for these weights; it saves that work.
+        """
+        found = self._pass(kernel.measure, self._metric(theta, weights), lengths)
+        result = np.concatenate(found)
+        return np.maximum(result, 0.0, out=result)
+
+    def step_function(self) -> StepFunction:
+        """Return `statistics` for the steps of one run, see `Engine.step_function`."""
+        return self.statistics if self.prepared is None else IncrementalHardStep(self).statistics
+
+    @cached_property
+    def row_lengths(self) -> Array:
+        """Squared lengths of the rows in units of the columns' standard deviations."""
+        varying = self.squares > _SUBNORMAL
+        return self.lengths(varying * self.total / np.where(varying, self.squares, 1.0))
+
+    def with_columns(self, columns: np.ndarray) -> ArrayEngine:
+        """Return the same rows in the same coordinates with some of the columns."""
+        X = self.take(np.arange(self.n), columns)
+        return ArrayEngine(X, self.sample_weight, center=np.zeros(len(columns)))
+
+    def take(self, index: np.ndarray, columns: np.ndarray) -> Array:
+        """Some columns of some rows in the engine's coordinates."""
+        if self.prepared is not None:
+            return self.prepared[np.ix_(index, columns)]
+        pieces = (index[i : i + 256] for i in range(0, len(index), 256))
+        return np.concatenate([self.rows(piece)[:, columns] for piece in pieces])
+
+    def rows(self, index: np.ndarray | slice) -> Array:
+        """Rows in the engine's coordinates."""
+        if self.prepared is not None:
+            found = self.prepared[index]
+            return found.copy() if isinstance(index, slice) else found
+        result = np.asarray(self.X[index], dtype=np.float64) - self.center
+        result /= self.scale
+        return result
+
+
+def _rebuild(
+    X: Array,
+    sample_weight: Array | None,
+    center: Array,
+    scale: Array,
+    n_jobs: int,
+    keep: bool,
+) -> ArrayEngine:
+    return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs, keep=keep)
+
+
+def nearest_centroids(
+    X: Array, theta: Array, weights: Array, center: Array, scale: Array
+) -> tuple[np.ndarray, Array]:
+    """Nearest centroid of every row of new data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    theta : ndarray of shape (k, p)
+        Centroids in data units.
+    weights, center, scale : ndarray of shape (p,)
+        The metric is ``sum_l weights_l ((x_l - theta_l) / scale_l)**2``; `center` only keeps
+        the arithmetic accurate.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+    distance : ndarray of shape (n,)
+        Squared weighted distance to the nearest centroid.
+    """
+    engine = ArrayEngine(X, center=center, scale=scale)
+    return engine.assign(engine.to_engine_units(theta), weights)
+
+
+def centroid_distances(
+    X: Array, theta: Array, weights: Array, center: Array, scale: Array
+) -> Array:
+    """Squared weighted distances of new data to all centroids, an (n, k) array.
+
+    Parameters are those of `nearest_centroids`.
+    """
+    engine = ArrayEngine(X, center=center, scale=scale)
+    return engine.distances(engine.to_engine_units(theta), weights)

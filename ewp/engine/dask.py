@@ -1,0 +1,273 @@
+"""Data on a Dask cluster: blocks stay on the workers, only centroids and weights travel.
+
+Every block of rows becomes an `ewp.engine.array.ArrayEngine` that is kept on the worker that made
+it; a pass sends the prepared metric out and brings the blocks' sums back, which are added in the
+order of the blocks, so the result does not depend on the number of workers. Blocks of a worker that
+is lost are made again by Dask from the graph of the user's collection.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ewp.common.parallel import one_blas_thread
+from ewp.common.types import Array
+from ewp.data.canonical import HashSample, sample_by_hash, sample_size
+from ewp.data.sources import is_dask
+from ewp.data.validation import check_data, check_sample_weight
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import Engine, Metric, Partition, Statistics
+
+__all__ = ["DaskEngine", "lazy_labels"]
+
+
+def _as_array(X: Any) -> Any:
+    """Dask array of the rows, a block holding all columns of its rows."""
+    if hasattr(X, "columns"):
+        wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+        if wrong:
+            raise ValueError(
+                f"{len(wrong)} column(s) of X are not numeric: {wrong[:10]}; drop them or code "
+                "them as numbers"
+            )
+        X = X.to_dask_array(lengths=True)
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions; rows by columns are needed")
+    if np.isnan(X.shape[0]):
+        X = X.compute_chunk_sizes()
+    return X.rechunk({1: -1})
+
+
+def _checked(block: Any, weight: Any) -> tuple[Array, Array | None]:
+    """One block of validated rows and their weights."""
+    if not len(block):
+        return np.empty(block.shape), None
+    # what has travelled between processes may lie across the bounds of words, which is slow
+    array = np.require(check_data(block), requirements="A")
+    return array, None if weight is None else np.asarray(weight, dtype=np.float64)
+
+
+def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Array, Array]:
+    """Weight of a block, and its weighted sums of differences from `shift` and their squares."""
+    X, weight = part
+    total, first, second = 0.0, np.zeros(len(shift)), np.zeros(len(shift))
+    for start in range(0, len(X), 4096):
+        rows = slice(start, start + 4096)
+        difference = X[rows] - shift
+        mass = np.ones(len(difference)) if weight is None else weight[rows]
+        total += float(mass.sum())
+        first += mass @ difference
+        difference *= difference
+        second += mass @ difference
+    return total, first, second
+
+
+def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> ArrayEngine:
+    X, weight = part
+    # a prepared copy would take more of the workers' memory than the data
+    return ArrayEngine(X, weight, center=center, scale=scale, keep=False)
+
+
+def _together(engines: list[Any]) -> list[list[int]]:
+    """Numbers of the engines that one thread of a worker passes over, one task for each list.
+
+    A task costs some milliseconds, however little it does. Should an engine move, when a worker is
+    lost, its task finds it where it is.
+    """
+    alone = [[i] for i in range(len(engines))]
+    try:
+        from distributed import futures_of, get_client, get_worker, wait
+    except ImportError:  # Dask's own threads
+        return alone
+    try:
+        get_worker()
+    except ValueError:
+        pass
+    else:  # within a task, which would wait for a thread that it holds itself
+        return alone
+    try:
+        client = get_client()
+    except ValueError:  # no cluster
+        return alone
+    futures = futures_of(engines)
+    if len(futures) < len(engines):  # a cluster, but not for these
+        return alone
+    wait(futures)
+    where, threads = client.who_has(futures), client.nthreads()
+    groups: dict[tuple[str, int], list[int]] = {}
+    seen: dict[str, int] = {}
+    for i, engine in enumerate(engines):
+        worker = next(iter(where.get(engine.key) or ("",)))
+        turn = seen[worker] = seen.get(worker, -1) + 1
+        groups.setdefault((worker, turn % threads.get(worker, 1)), []).append(i)
+    return list(groups.values())
+
+
+def _apply(engines: list[ArrayEngine], function: Any, *arguments: Any) -> list[Any]:
+    with one_blas_thread():
+        return [function(engine, *arguments) for engine in engines]
+
+
+def _statistics(engine: ArrayEngine, metric: Metric, s: Array) -> Statistics:
+    return engine.accumulate(metric, s)
+
+
+def _hash_sample(engine: ArrayEngine, size: int) -> HashSample:
+    rows = (slice(i, i + 4096) for i in range(0, engine.n, 4096))
+    weight = engine.sample_weight
+    blocks = ((engine.X[part], None if weight is None else weight[part]) for part in rows)
+    return sample_by_hash(blocks, engine.p, size)
+
+
+def _label(engine: ArrayEngine, theta: Array, weights: Array) -> Partition:
+    return engine.label(theta, weights)
+
+
+def _predict(block: Array, theta: Array, weights: Array, center: Array, scale: Array) -> np.ndarray:
+    with one_blas_thread():
+        engine = ArrayEngine(check_data(block), center=center, scale=scale)
+        return engine.assign(engine.to_engine_units(theta), weights)[0]
+
+
+def lazy_labels(X: Any, *metric: Array) -> Any:
+    """Labels of Dask rows as a Dask array that is computed when asked for.
+
+    Parameters
+    ----------
+    X : dask array or DataFrame
+    *metric : ndarray
+        Centroids in data units, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
+    """
+    array = _as_array(X)
+    return array.map_blocks(
+        functools.partial(_predict, theta=metric[0], weights=metric[1]),
+        center=metric[2],
+        scale=metric[3],
+        drop_axis=1,
+        dtype=np.intp,
+    )
+
+
+class DaskEngine(Engine):
+    """Rows of a Dask array or DataFrame.
+
+    Parameters
+    ----------
+    X : dask array or DataFrame
+    sample_weight : array-like or dask array of shape (n,) or None
+    standardise : bool
+        Divide every column by its standard deviation.
+    """
+
+    def __init__(self, X: Any, sample_weight: Any = None, *, standardise: bool = False) -> None:
+        import dask.array as da
+        from dask.base import compute, persist
+        from dask.delayed import delayed
+
+        self._compute, self._delayed = compute, delayed
+        array = _as_array(X)
+        self.n, self.p = array.shape
+        if not self.n or not self.p:
+            raise ValueError(f"X is empty: it has {self.n} rows and {self.p} columns")
+        self.n_jobs = 1
+        weights: list[Any] = [None] * array.numblocks[0]
+        if sample_weight is not None:
+            if not is_dask(sample_weight):
+                checked = check_sample_weight(sample_weight, self.n)
+                assert checked is not None
+                sample_weight = da.from_array(checked, chunks=self.n)
+            sample_weight = sample_weight.rechunk((array.chunks[0],))
+            weights = list(sample_weight.to_delayed().ravel())
+        check = delayed(_checked, pure=True)
+        parts = [
+            check(block, weight)
+            for block, weight in zip(array.to_delayed().ravel(), weights, strict=True)
+        ]
+        parts = list(persist(*parts))
+        shift = np.asarray(array[0].compute(), dtype=np.float64)
+        self.total, self.center = self._mean(parts, shift)
+        _, _, squares = self._sums(parts, self.center)
+        self.scale = np.ones(self.p)
+        if standardise:
+            deviation = np.sqrt(squares / self.total)
+            self.scale = np.where(deviation > 0, deviation, 1.0)
+        self.squares = squares / self.scale**2
+        make = delayed(_engine, pure=True)
+        lengths = array.chunks[0]
+        engines = [
+            make(part, self.center, self.scale)
+            for part, length in zip(parts, lengths, strict=True)
+            if length
+        ]
+        self._engines = list(persist(*engines))
+        self._groups = _together(self._engines)
+        self._samples: dict[int, ArrayEngine] = {}
+
+    def _each(self, function: Any, parts: list[Any], *arguments: Any) -> list[Any]:
+        """Apply a function to every block and bring the results back, in order."""
+        call = self._delayed(function, pure=False)
+        found: tuple[Any, ...] = self._compute(*[call(part, *arguments) for part in parts])
+        return list(found)
+
+    def _pass(self, function: Any, *arguments: Any) -> list[Any]:
+        """Apply a function to every engine, those that lie together in one task, and return all."""
+        tasks = [[self._engines[i] for i in group] for group in self._groups]
+        found: list[Any] = [None] * len(self._engines)
+        for group, results in zip(
+            self._groups, self._each(_apply, tasks, function, *arguments), strict=True
+        ):
+            for i, result in zip(group, results, strict=True):
+                found[i] = result
+        return found
+
+    def _sums(self, parts: list[Any], shift: Array) -> tuple[float, Array, Array]:
+        total, first, second = 0.0, np.zeros(self.p), np.zeros(self.p)
+        for mass, sums, squares in self._each(_moments, parts, shift):
+            total, first, second = total + mass, first + sums, second + squares
+        return total, first, second
+
+    def _mean(self, parts: list[Any], shift: Array) -> tuple[float, Array]:
+        for _ in range(2):
+            total, first, _ = self._sums(parts, shift)
+            shift = shift + first / total
+        return total, shift
+
+    @property
+    def varying(self) -> np.ndarray:
+        """Which columns are not constant."""
+        return self.squares > 0
+
+    def statistics(self, theta: Array, weights: Array, s: Array) -> Statistics:
+        """Sufficient statistics of one MM step, see `Engine.statistics`."""
+        total = Statistics.zeros(*theta.shape)
+        for part in self._pass(_statistics, self.metric(theta, weights), s):
+            total += part
+        return total
+
+    def sample(self, size: int) -> ArrayEngine:
+        """Return at most `size` distinct rows in the same coordinates."""
+        if size not in self._samples:
+            first, *others = self._pass(_hash_sample, size)
+            for other in others:
+                first = first.merge(other, size)
+            self._samples[size] = ArrayEngine(
+                first.rows, first.mass, center=self.center, scale=self.scale
+            )
+        return self._samples[size]
+
+    def sample_for_starts(self, k: int) -> ArrayEngine:
+        """Return a sample of the rows."""
+        return self.sample(sample_size(self.p, k))
+
+    def label(self, theta: Array, weights: Array) -> Partition:
+        """Assign every row to its nearest centroid and bring the labels back."""
+        parts = self._pass(_label, theta, weights)
+        labels = np.concatenate([part.labels for part in parts])
+        size, mass, within = (
+            np.sum([part[i] for part in parts], axis=0) for i in range(1, len(parts[0]))
+        )
+        return Partition(labels, size, mass, within)

@@ -1,0 +1,318 @@
+"""The scikit-learn estimator `EWP` and the function `fit`.
+
+A thin shell: `ewp.fitting` does the work, and what comes back is shown as fitted attributes and as
+an `EWPResults`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from ewp.common.parallel import one_blas_thread
+from ewp.common.types import Array
+from ewp.data.sources import is_dask, is_file_or_blocks, open_rows
+from ewp.data.validation import check_data, check_sample_weight, remember_features
+from ewp.engine.array import centroid_distances, nearest_centroids
+from ewp.engine.dask import lazy_labels
+from ewp.fitting import fit_model
+from ewp.results.results import EWPResults
+from ewp.selection.decision import SelectionOptions
+from ewp.solver.fit import FitOptions
+
+__all__ = ["EWP", "fit"]
+
+
+class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    r"""Entropy Weighted Power k-means.
+
+    Minimises
+
+    .. math::
+        f_s(\Theta, w) = \sum_i M_s(d_{i1}, \dots, d_{ik}) + \lambda \sum_l w_l \log(w_l / \pi_l),
+        \qquad d_{ij} = \sum_l w_l (x_{il} - \theta_{jl})^2,
+
+    where :math:`M_s` is the power mean with exponent s < 0 and w lies on the simplex, by
+    majorisation-minimisation while s is annealed to :math:`-\infty`, where the power mean is the
+    minimum. The limit problem is then iterated to its own fixed point and its partition polished.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        Number of clusters k, at most the number of distinct rows.
+    lam : float or "auto", default="auto"
+        Entropy penalty in the units of a sum over rows: it must grow like n for fits at
+        different n to estimate the same thing. Small values concentrate the weight on few
+        features, large ones spread it equally. "auto" chooses it by what the partition is worth
+        to held-out rows, together with what is "auto" in `scale` and `dispersion`; see
+        `ewp.select_lambda`, which also shows the alternatives. It costs some tens of fits.
+    s0 : float or "auto", default="auto"
+        First exponent. "auto" is ``min(-1, s_c)``, rounded down to a multiple of 1/4 as all
+        exponents after it, with the critical exponent s_c at which centroids that collapsed into
+        the mean can leave it, see `ewp.critical_exponent`; the paper's choice is -1. ``-inf``
+        starts at the limit problem.
+    eta : float, default=1.05
+        Factor by which the exponent moves every step, above 1.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Starting centroids; an array is in data units, a DataFrame is matched with the columns of
+        the data by name.
+    n_init : int, default=1
+        Number of starts; the one with the lowest limit objective is kept. More than one makes
+        no difference with an array for `init`. With ``lam="auto"`` and more features than rows
+        at least five are made.
+    scale : {"auto", "standard", None}, default="auto"
+        "standard" divides every column by its standard deviation, None leaves it. "auto" is
+        chosen with `lam`; with a number for `lam` it is None, as in the paper.
+    dispersion : {"auto", "within", "between"}, default="auto"
+        "within" rewards features with a small dispersion within clusters, as the paper does;
+        "between" rewards a large dispersion between clusters (the prior
+        :math:`\pi_l \propto e^{T_l / \lambda}` with the total sums of squares). They agree on
+        standardised features. "auto" is chosen with `lam`; with a number for `lam` it is
+        "within".
+    prior : array of shape (n_features,) or None, default=None
+        What is known about the features beforehand: weights are proportional to
+        ``prior * exp(-D / lam)``; it is scaled to a mean of 1. Zero excludes a feature. A Series
+        is matched with the columns of a DataFrame by name. None is uniform on the columns that
+        vary; constant columns get no weight.
+    polish : bool, default=True
+        Search for a better partition in the learned metric after the annealing. With
+        ``lam="auto"`` the partitions that the folds found at the chosen penalty are tried first.
+        False, with ``s0=-1``, is the published algorithm, iterated to its limit.
+    max_iter : int, default=500
+        Largest number of steps of a start, and of the limit iterations of a polish.
+    tol : float, default=1e-8
+        Largest step at a fixed point: in standard deviations for the centroids, in total
+        variation for the weights.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the starts and of the polish. The same seed gives the same answer for any
+        `n_jobs`, and, ties apart, for any order of the rows and columns.
+    n_jobs : int or None, default=None
+        Number of processes, as in joblib. A large fit forks them where that is possible (Linux),
+        so that they share the data, and uses threads elsewhere; a small one needs none.
+    progress : bool, default=False
+        Show a progress bar on stderr.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of every row; cluster 0 has the largest sum of sample weights.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Centroids in data units.
+    feature_weights_ : ndarray of shape (n_features,)
+        Weights, not negative, summing to 1. They refer to standardised features if these were
+        used.
+    objective_ : float
+        Limit objective :math:`f_{-\infty}`.
+    lam_, s0_ : float
+        Penalty and first exponent that were used.
+    n_iter_ : int
+        Number of MM steps.
+    trace_ : DataFrame
+        One row an iteration, see `EWPResults.objective_trace`.
+    results_ : EWPResults
+        The statistician's view of the fit.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means
+    clustering. Proceedings of AISTATS, PMLR 108, 691-701.
+
+    Examples
+    --------
+    >>> from ewp import EWP
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(k=5, n=500, p=20, random_state=1)
+    >>> model = EWP(5, lam=0.05 * len(X), random_state=1).fit(X)
+    >>> round(float(model.feature_weights_[relevant].sum()), 3)
+    1.0
+    >>> bool((model.labels_ == model.predict(X)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = FitOptions.n_clusters,
+        lam: float | str = FitOptions.lam,
+        s0: float | str = FitOptions.s0,
+        eta: float = FitOptions.eta,
+        init: str | Array = FitOptions.init,
+        n_init: int = FitOptions.n_init,
+        scale: str | None = FitOptions.scale,
+        dispersion: str = FitOptions.dispersion,
+        prior: Array | None = FitOptions.prior,
+        polish: bool = bool(FitOptions.polish),
+        max_iter: int = FitOptions.max_iter,
+        tol: float = FitOptions.tol,
+        random_state: Any = FitOptions.random_state,
+        n_jobs: int | None = FitOptions.n_jobs,
+        progress: bool = FitOptions.progress,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.lam = lam
+        self.s0 = s0
+        self.eta = eta
+        self.init = init
+        self.n_init = n_init
+        self.scale = scale
+        self.dispersion = dispersion
+        self.prior = prior
+        self.polish = polish
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
+        """Cluster the rows of X and learn the weights of its columns.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Also the path of a ``.npy`` or Parquet file, or a function that returns an iterator of
+            blocks of rows: these are never in memory at once. Also a Dask array or DataFrame,
+            which stays on the workers.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as that row twice, a row of weight 0 not at all.
+
+        Returns
+        -------
+        EWP
+            The fitted estimator.
+        """
+        options = FitOptions(
+            **{field.name: getattr(self, field.name) for field in fields(FitOptions)}
+        )
+        results, found, _ = fit_model(X, sample_weight, options, SelectionOptions())
+        # only a fit that has succeeded may change what the estimator knows
+        remember_features(self, results.data, reset=True)
+        self.results_ = results
+        self.labels_ = found.labels
+        self.cluster_centers_ = found.centroids
+        self.feature_weights_ = found.weights
+        self.objective_ = results.objective
+        self.lam_ = results.lam
+        self.s0_ = results.s0
+        self.n_iter_ = results.n_iter
+        self.trace_ = results.objective_trace
+        return self
+
+    def _checked(self, X: Any) -> tuple[Any, Array, Array, Array, Array]:
+        check_is_fitted(self)
+        if is_file_or_blocks(X):
+            X = open_rows(X)
+        rows = X if is_dask(X) else check_data(X)
+        remember_features(self, X, reset=False)
+        results = self.results_
+        return (
+            rows,
+            self.cluster_centers_,
+            self.feature_weights_,
+            results.center,
+            results.scale,
+        )
+
+    @one_blas_thread()
+    def predict(self, X: Any) -> np.ndarray:
+        """Nearest centroid of every row, in the learned metric.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Also a path, a function that makes blocks, or a Dask collection, as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            For a Dask collection a Dask array, computed when it is asked for.
+        """
+        checked = self._checked(X)
+        return lazy_labels(*checked) if is_dask(X) else nearest_centroids(*checked)[0]
+
+    @one_blas_thread()
+    def transform(self, X: Any) -> Array:
+        """Weighted distances to the centroids (not squared).
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+        """
+        return np.sqrt(centroid_distances(*self._checked(X)))
+
+    @one_blas_thread()
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Opposite of the limit objective on X.
+
+        The penalty enters in proportion to the number (or weight) of the rows, so that the score
+        of the training data is ``-objective_``. It cannot compare fits with different `lam`.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        checked = self._checked(X)
+        weight = check_sample_weight(sample_weight, len(checked[0]))
+        nearest = nearest_centroids(*checked)[1]
+        if weight is None:
+            weight = np.ones(len(nearest))
+        results = self.results_
+        share = float(weight.sum() / results.clusters["mass"].sum())
+        penalty = results.objective - results.tot_withinss
+        return -float(weight @ nearest) - share * penalty
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+
+def fit(X: Any, k: int, lam: float | str = "auto", **options: Any) -> EWPResults:
+    """Fit Entropy Weighted Power k-means and return the results object at once.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+    k : int
+        Number of clusters.
+    lam : float or "auto", default="auto"
+        Entropy penalty in the units of a sum over rows; "auto" chooses it without labels.
+    **options
+        The other options of `ewp.EWP`, and `sample_weight`.
+
+    Returns
+    -------
+    EWPResults
+
+    Examples
+    --------
+    >>> import ewp
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(k=5, n=500, p=20, random_state=1)
+    >>> results = ewp.fit(X, 5, lam=0.05 * len(X), random_state=1)
+    >>> results.weights[results.weights > 0.01].index.tolist()
+    ['x0', 'x1', 'x2', 'x3', 'x4']
+    """
+    sample_weight = options.pop("sample_weight", None)
+    results: EWPResults = EWP(k, lam, **options).fit(X, sample_weight=sample_weight).results_
+    return results

@@ -1,0 +1,219 @@
+"""Partitions compared: agreement, matching, similarity of clusters, silhouettes, sums of squares.
+
+Functions of labels and arrays; larger is better in all measures. `rand_index` and the sums take
+weights of rows as numbers of copies where they say so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from sklearn.metrics import (
+    adjusted_rand_score,
+    silhouette_samples,
+    silhouette_score,
+)
+
+from ewp.common.types import Array, Ints
+
+__all__ = [
+    "between_share",
+    "centroid_order",
+    "feature_sums",
+    "group_means",
+    "jaccard",
+    "match_labels",
+    "mean_silhouette",
+    "rand_index",
+    "silhouettes",
+]
+
+_MOST_SILHOUETTES = 10_000
+_NEGLIGIBLE = 1e-12
+#: Silhouettes are of all pairs of rows; more rows than this are sampled.
+_MOST_ROWS = 2000
+
+
+def rand_index(one: np.ndarray, two: np.ndarray, copies: Array | None = None) -> float:
+    """Adjusted Rand index, 1 for equal partitions and 0 on average for independent ones.
+
+    Parameters
+    ----------
+    one, two : ndarray of int of shape (n,)
+        Labels from 0 on.
+    copies : ndarray of shape (n,) or None
+        How many rows every row stands for.
+
+    Examples
+    --------
+    >>> one, two = np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])
+    >>> round(rand_index(one, two, np.array([2.0, 1.0, 1.0, 1.0])), 3)
+    0.231
+    >>> round(rand_index(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 0])), 3)
+    0.231
+    """
+    if copies is None:
+        return float(adjusted_rand_score(one, two))
+    shape = int(one.max()) + 1, int(two.max()) + 1
+    count = np.bincount(one * shape[1] + two, copies, shape[0] * shape[1])
+    cells = np.asarray(count, dtype=np.float64).reshape(shape)
+    both, first, second = _pairs(cells), _pairs(cells.sum(axis=1)), _pairs(cells.sum(axis=0))
+    expected, most = first * second / _pairs(cells.sum()), (first + second) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)
+
+
+def _pairs(count: Array) -> float:
+    """Number of pairs of rows that share a cell."""
+    return float(np.maximum(count * (count - 1), 0.0).sum() / 2)
+
+
+def centroid_order(theta: Array, reference: Array, metric: Array) -> np.ndarray:
+    """Order that brings centroids to those of a reference, by the Hungarian method.
+
+    >>> centroid_order(np.array([[5.0], [1.0]]), np.array([[0.0], [4.0]]), np.ones(1))
+    array([1, 0])
+    """
+    root = np.sqrt(metric)
+    gaps = cdist(reference * root, theta * root, "sqeuclidean")
+    order: np.ndarray = linear_sum_assignment(gaps)[1]
+    return order
+
+
+def match_labels(labels: np.ndarray, reference: np.ndarray, k: int) -> np.ndarray:
+    """New number of every cluster, so that as many rows as possible agree with a reference.
+
+    Parameters
+    ----------
+    labels, reference : ndarray of shape (n,)
+        Clusters counted from 0; those of the reference are less than `k`.
+    k : int
+
+    Returns
+    -------
+    ndarray
+        ``numbers[labels]`` are the labels to compare. Clusters without a partner are numbered
+        from `k` on.
+
+    Examples
+    --------
+    >>> match_labels(np.array([1, 1, 0, 2]), np.array([0, 0, 1, 1]), 2)
+    array([1, 0, 2])
+    """
+    count = int(labels.max()) + 1
+    table = np.zeros((k, count))
+    np.add.at(table, (reference, labels), 1.0)
+    wanted, found = linear_sum_assignment(table, maximize=True)
+    numbers = np.full(count, -1)
+    numbers[found] = wanted
+    alone = numbers < 0
+    numbers[alone] = k + np.arange(alone.sum())
+    return numbers
+
+
+def jaccard(original: np.ndarray, found: np.ndarray, k: int) -> Array:
+    """Jaccard similarity of each original cluster to the most similar one found.
+
+    Parameters
+    ----------
+    original, found : ndarray of shape (m,)
+        Clusters of the same rows, counted from 0; those of the original are less than `k`.
+    k : int
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        0 for a cluster that none of the rows belongs to.
+
+    Examples
+    --------
+    >>> jaccard(np.array([0, 0, 0, 1, 1]), np.array([2, 2, 0, 0, 0]), 3).round(3)
+    array([0.667, 0.667, 0.   ])
+    """
+    shared = np.zeros((k, int(found.max()) + 1))
+    np.add.at(shared, (original, found), 1.0)
+    union = shared.sum(axis=1, keepdims=True) + shared.sum(axis=0) - shared
+    similarity = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    best: Array = similarity.max(axis=1)
+    return best
+
+
+def silhouettes(
+    X: Array, labels: np.ndarray, metric: Array, rng: np.random.Generator | int = 0
+) -> Array:
+    """Silhouette of every row in a weighted metric.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    labels : ndarray of shape (n,)
+    metric : ndarray of shape (p,)
+        Weights of the squared differences.
+    rng : Generator or int
+        More than 10,000 rows are thinned at random, the others get NaN.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        NaN also if there is only one cluster, or as many as rows.
+    """
+    values = np.full(len(X), np.nan)
+    rows = np.arange(len(X))
+    if len(rows) > _MOST_SILHOUETTES:
+        chosen = np.random.default_rng(rng).choice(len(rows), _MOST_SILHOUETTES, replace=False)
+        rows = np.sort(chosen)
+    if 1 < len(np.unique(labels[rows])) < len(rows):
+        used = np.flatnonzero(metric > _NEGLIGIBLE * metric.max())
+        Z = np.asarray(X[rows][:, used], dtype=float)
+        Z = (Z - Z.mean(axis=0)) * np.sqrt(metric[used])
+        values[rows] = silhouette_samples(Z, labels[rows])
+    return values
+
+
+def mean_silhouette(X: Array, labels: np.ndarray) -> float:
+    """Mean silhouette of the rows, of a sample of them where they are many; NaN if undefined."""
+    if len(X) > _MOST_ROWS:
+        rows = np.random.default_rng(0).choice(len(X), _MOST_ROWS, replace=False)
+        X, labels = X[rows], labels[rows]
+    if not 1 < len(np.unique(labels)) < len(X):
+        return float("nan")
+    return float(silhouette_score(X, labels))
+
+
+def between_share(X: Array, labels: np.ndarray) -> float:
+    """Share of the sum of squares that lies between the clusters."""
+    _, codes = np.unique(labels, return_inverse=True)
+    within, between = (float(part.sum()) for part in feature_sums(X, codes, int(codes.max()) + 1))
+    return between / (within + between) if within + between > 0 else float("nan")
+
+
+def feature_sums(X: Array, labels: Ints, k: int) -> tuple[Array, Array]:
+    """Within- and between-cluster sums of squares of each feature.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 5.0], [2.0, 5.0], [9.0, 5.0]])
+    >>> within, between = feature_sums(X, np.array([0, 0, 1]), 2)
+    >>> within.round(3).tolist(), between.round(3).tolist()
+    ([2.0, 0.0], [42.667, 0.0])
+    """
+    means, sizes = group_means(X, labels, k)
+    within = np.sum((X - means[labels]) ** 2, axis=0)
+    between = sizes @ (means - X.mean(axis=0)) ** 2
+    return within, between
+
+
+def group_means(X: Array, labels: Ints, k: int) -> tuple[Array, Ints]:
+    """Means and sizes of the groups of rows, added row by row as a loop would.
+
+    Examples
+    --------
+    >>> means, sizes = group_means(np.array([[1.0], [2.0], [6.0]]), np.array([0, 1, 1]), 2)
+    >>> means.ravel().tolist(), sizes.tolist()
+    ([1.0, 4.0], [1, 2])
+    """
+    n = len(X)
+    sizes = np.bincount(labels, minlength=k)
+    member = sparse.csc_array((np.ones(n), labels, np.arange(n + 1)), shape=(k, n)).tocsr()
+    return (member @ X) / sizes[:, None], sizes

@@ -1,0 +1,333 @@
+"""What a page says of a fit: clusters and what sets them apart, features, choices, history."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from ewp.common.types import FittedResults
+from ewp.data.rows import RowSource
+from ewp.diagnostics import RECORDS, TITLES
+from ewp.display.axes import subsample
+from ewp.display.fit_summary import fit_notes, is_weighted, variance_explained
+from ewp.display.formatting import (
+    column_cells,
+    counted,
+    family_name,
+    number,
+    one_line,
+    percent,
+    short,
+    weight_cells,
+)
+from ewp.display.selection import selection_reason
+from ewp.report.page import data_hash
+from ewp.report.svg import draw
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+__all__ = ["TOP", "as_csv", "describe_fit", "feature_table", "heaviest", "others"]
+
+_MEANS = 15
+_APART = 4
+_MOST_CLUSTERS = 60
+_MOST_COLUMNS = 12
+#: Features that are shown.
+TOP = 25
+#: Features up to which the whole table is put into the page.
+_MOST_FEATURES = 10_000
+
+
+def describe_fit(results: FittedResults) -> dict[str, Any]:
+    """Collect what the page of a fit shows.
+
+    Parameters
+    ----------
+    results : EWPResults
+
+    Returns
+    -------
+    dict
+        Variables of the template ``fit.html``.
+    """
+    order = np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
+    features = feature_table(results)
+    return {
+        "kind": "fit",
+        "title": "Entropy Weighted Power k-means",
+        "sentence": _sentence(results),
+        "facts": _facts(results),
+        "not_converged": None if results.converged else results.fit_options.max_iter,
+        "clusters": _clusters(results),
+        "more_clusters": max(results.n_clusters - _MOST_CLUSTERS, 0),
+        "weighted": is_weighted(results),
+        "weights": heaviest(features, order[:TOP]),
+        "columns": [name for name in ("explained", "p") if name in features],
+        "intervals": "lower" in features,
+        "more_features": others(results, order),
+        "csv": as_csv(features, order),
+        "means": _means(results, order[:_MEANS]),
+        "figures": {"trace": _trace(results), "clusters": _picture(results)},
+        "many_rows": len(subsample(results.n_obs)) < results.n_obs,
+        "start": _start(results),
+        "selection": _selection(results),
+        "notes": _notes(results),
+        "diagnostics": _diagnostics(results),
+        "repeat": _call(results),
+        "options": {key: value for key, value in results.options.items() if key != "selection"},
+        "hash": data_hash(results.data),
+        "hash_of": "the values, as 64-bit floats row by row",
+    }
+
+
+def _sentence(results: FittedResults) -> str:
+    family = family_name(results.scaling, results.dispersion)
+    selection = results.selection
+    how = "chosen by what held-out rows gain from the clusters" if selection else "given"
+    if selection and selection["criterion"] != "predictive":
+        how = f"chosen by the {selection['criterion']} criterion"
+    return (
+        f"{counted(results.n_obs, 'row')} with {counted(results.n_features, 'feature')} were put "
+        f"into {counted(results.n_clusters, 'cluster')}, and the features were weighted, by "
+        f"Entropy Weighted Power k-means on {family} with the penalty λ = "
+        f"{number(results.lam)}, {how}."
+    )
+
+
+def _facts(results: FittedResults) -> dict[str, str]:
+    share = results.betweenss / results.totss if results.totss > 0 else np.nan
+    return {
+        "rows": f"{results.n_obs:,}",
+        "features": f"{results.n_features:,}",
+        "clusters": str(results.n_clusters),
+        "effective features": number(results.effective_features, 3),
+        "of the weighted variance lies between clusters": percent(share),
+        "iterations" if results.converged else "iterations, not converged": str(results.n_iter),
+    }
+
+
+def _spread(results: FittedResults) -> np.ndarray | None:
+    if results.spread is None and results.scaling == "standard":
+        return results.scale
+    return results.spread
+
+
+def _deviations(results: FittedResults) -> np.ndarray:
+    """Differences of the cluster means from the overall means, in standard deviations."""
+    theta = results.centroids.to_numpy(dtype=float) - results.center
+    spread = _spread(results)
+    divisor = np.ones_like(results.center) if spread is None else np.where(spread > 0, spread, 1.0)
+    return theta / divisor
+
+
+def _clusters(results: FittedResults) -> list[dict[str, Any]]:
+    """Sizes, and the features whose means are furthest from the overall ones, as weighted."""
+    deviation = _deviations(results)
+    contribution = np.sqrt(results.weights.to_numpy(dtype=float)) * np.abs(deviation)
+    theta = results.centroids.to_numpy(dtype=float)
+    mass = results.clusters["mass"].to_numpy(dtype=float)
+    rows = []
+    for j in range(min(results.n_clusters, _MOST_CLUSTERS)):
+        order = np.argsort(-contribution[j], kind="stable")[:_APART]
+        rows.append(
+            {
+                "name": str(results.centroids.index[j]),
+                "size": f"{results.clusters['size'].iloc[j]:,}",
+                "share": percent(mass[j] / mass.sum()),
+                "width": round(100 * mass[j] / mass.max(), 1),
+                "apart": [
+                    {
+                        "feature": one_line(results.feature_names[i]),
+                        "sd": f"{deviation[j, i]:+.1f}".replace("-", "−"),
+                        "mean": number(theta[j, i], 3),
+                        "overall": number(results.center[i], 3),
+                        "high": bool(deviation[j, i] > 0),
+                    }
+                    for i in order
+                    if contribution[j, i] > 0
+                ],
+            }
+        )
+    return rows
+
+
+def _means(results: FittedResults, order: np.ndarray) -> dict[str, Any] | None:
+    """Cluster means of the heaviest features, where there is room for them."""
+    if results.n_clusters > _MOST_COLUMNS:
+        return None
+    theta = results.centroids.to_numpy(dtype=float)
+    rows = []
+    for i in order:
+        cells = column_cells([results.center[i], *theta[:, i]])
+        rows.append({"name": one_line(results.feature_names[i]), "cells": cells})
+    return {"clusters": [str(name) for name in results.centroids.index], "rows": rows}
+
+
+def _trace(results: FittedResults) -> Markup:
+    words = "The objective along the iterations and the exponent below it."
+    return draw(results.plot_trace, "trace", words, (4.2, 3.9))
+
+
+def _picture(results: FittedResults) -> Markup | None:
+    """The rows in the plane, where they are at hand."""
+    if not isinstance(results.data, pd.DataFrame | np.ndarray | RowSource):
+        return None
+    words = "Rows and centroids in the plane, by cluster."
+    return draw(results.plot_clusters, "clusters", words)
+
+
+def _start(results: FittedResults) -> str:
+    """Where the annealing starts, and where that lies."""
+    s0, critical = results.s0, results.critical_exponent
+    if np.isinf(s0):
+        return "There was no annealing: the fit started at the limit problem."
+    text = f"The exponent starts at {number(s0)} and falls to minus infinity."
+    if results.n_clusters > 1 and np.isfinite(critical):
+        below = s0 <= critical + 1e-6 * abs(critical)
+        text += (
+            " All centroids are drawn into one point while the exponent is above the critical one, "
+            f"{number(critical, 3)}; the start lies {'below' if below else 'ABOVE'} it."
+        )
+    return text.replace(" -", " −")
+
+
+def _notes(results: FittedResults) -> list[str]:
+    """The notes of the summary that the page does not have elsewhere."""
+    told = ("...", "NOT CONVERGED", "lambda =")
+    return [note for note in fit_notes(results, TOP) if not note.startswith(told)]
+
+
+def _selection(results: FittedResults) -> dict[str, Any] | None:
+    """The curve of the criterion against the penalty, with the choice."""
+    record = results.selection
+    if record is None:
+        return None
+    found: dict[str, Any] = {"reason": selection_reason(record).replace("lambda", "λ")}
+    curve = pd.DataFrame(record.get("curve", []))
+    if len(curve) and curve["replicates"].max() > 0:
+        from ewp.display.selection import plot_lambda
+
+        table = curve.rename(columns={"score": "mean"})
+        table["lam_per_row"] = table["lam"] / record["total"]
+        chosen = record["chosen"]
+        picture: Callable[[], Axes] = partial(
+            plot_lambda,
+            table,
+            (chosen["scaling"], chosen["dispersion"], chosen["lam"]),
+            record["unit"],
+        )
+        found["figure"] = draw(
+            picture, "lambda", "The criterion against the penalty, with the choice marked."
+        )
+    return found
+
+
+def _diagnostics(results: FittedResults) -> list[dict[str, Any]]:
+    """What was asked after the fit, each with its tables and, where there is one, its picture."""
+    found = []
+    for name in RECORDS:
+        record = getattr(results, name)
+        if record is None:
+            continue
+        key = name.strip("_").replace("_", "-")
+        try:
+            figure = draw(record.plot, key, TITLES[name], (5.2, 4.2))
+        except ValueError:  # so a record says that it has nothing to draw
+            figure = None
+        tables = Markup(record._repr_html_())
+        found.append({"title": TITLES[name], "tables": tables, "figure": figure})
+    return found
+
+
+def _call(results: FittedResults) -> str:
+    """The call that gives these results again; what is too long to print goes by its name."""
+    given = results.fit_options
+    arguments: dict[str, str] = {
+        "lam": repr(results.lam),
+        "scale": repr(given.scale),
+        "dispersion": repr(given.dispersion),
+    }
+    if not isinstance(given.init, str):
+        arguments["init"] = "init"
+    elif given.init != type(given).init:
+        arguments["init"] = repr(given.init)
+    for key in ("s0", "eta", "n_init", "polish", "max_iter", "tol"):
+        if getattr(given, key) != getattr(type(given), key):
+            arguments[key] = repr(getattr(given, key))
+    spread = _spread(results)
+    varying = np.ones(results.n_features, bool) if spread is None else spread > 0
+    if varying.any() and np.ptp(results.prior[varying]) > 1e-12:
+        arguments["prior"] = "prior"
+    if is_weighted(results):
+        arguments["sample_weight"] = "sample_weight"
+    seed = results.options["random_state"]
+    if seed is not None:
+        arguments["random_state"] = repr(seed)
+    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
+    return f"ewp.fit(X, {results.n_clusters}, {listed})"
+
+
+def feature_table(results: FittedResults) -> pd.DataFrame:
+    """Everything that is known of the features, in the order of the data."""
+    table = pd.DataFrame({"weight": results.weights.to_numpy(dtype=float)})
+    table.index = pd.Index([one_line(name) for name in results.feature_names], name="feature")
+    if results.bootstrap_ is not None:
+        found = results.bootstrap_.weight_intervals(0.95, results.bootstrap_.method)
+        table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
+    explained = variance_explained(results)
+    if explained is not None:
+        table["explained"] = explained
+    if results.feature_tests_ is not None:
+        table["p"] = results.feature_tests_.table["p_holm"].to_numpy()
+    return table
+
+
+def heaviest(table: pd.DataFrame, order: np.ndarray) -> list[dict[str, Any]]:
+    """Lines of the page about some features, with the lengths of their bars in percent."""
+    shown = table.iloc[order]
+    top = float(shown["upper" if "upper" in shown else "weight"].max())
+    texts = weight_cells(shown["weight"].to_numpy())
+    rows = []
+    for (name, row), text in zip(shown.iterrows(), texts, strict=True):
+        line: dict[str, Any] = {
+            "name": name,
+            "weight": text,
+            "width": round(100 * row["weight"] / top, 2),
+        }
+        if "lower" in row:
+            ends = weight_cells(row[["lower", "upper"]].to_numpy(dtype=float))
+            line |= {
+                "interval": f"{ends[0]} to {ends[1]}",
+                "from": round(100 * row["lower"] / top, 2),
+                "to": round(100 * row["upper"] / top, 2),
+            }
+        if "explained" in row:
+            line["explained"] = percent(row["explained"])
+        if "p" in row:
+            line["p"] = short(row["p"], 2)
+        rows.append(line)
+    return rows
+
+
+def others(results: FittedResults, order: np.ndarray) -> dict[str, Any] | None:
+    """How many features the page does not show, and what they weigh."""
+    if len(order) <= TOP:
+        return None
+    weight = float(results.weights.to_numpy(dtype=float)[order[TOP:]].sum())
+    return {"count": f"{len(order) - TOP:,}", "share": percent(weight)}
+
+
+def as_csv(table: pd.DataFrame, order: np.ndarray) -> str | None:
+    """The whole table of features as a data URI, if the page does not show all of it."""
+    if not TOP < len(table) <= _MOST_FEATURES:
+        return None
+    text = table.iloc[order].to_csv(float_format="%.6g")
+    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.encode()).decode()

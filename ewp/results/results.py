@@ -1,0 +1,479 @@
+"""The results object: what a fit hands back to the person who asked for it.
+
+:class:`EWPResults` holds the estimates as pandas objects under the data's own row and column names
+and answers the questions a statistician puts to them: a printed summary, broom's tables,
+predictions for new rows, pictures, a page, a small file. It estimates nothing. What can be asked
+after a fit are methods whose signatures stand with the functions that answer, in `ewp.diagnostics`;
+what was found is kept on the object (``bootstrap_`` and so on), is used by its summary and
+pictures, and is saved with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ewp.common.parallel import one_blas_thread
+from ewp.data.validation import check_new_data
+from ewp.diagnostics.agreement import Agreement, compare_to
+from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
+from ewp.diagnostics.consistency import ConsistencyResults, consistency
+from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
+from ewp.diagnostics.stability import StabilityResults, stability
+from ewp.display.axes import subsample
+from ewp.display.fit_summary import summarise_fit
+from ewp.display.formatting import short
+from ewp.display.plots import plot_clusters, plot_trace, plot_weights
+from ewp.display.summary import EWPSummary, SummaryMixin
+from ewp.engine.array import centroid_distances, nearest_centroids
+from ewp.report.fit import describe_fit
+from ewp.report.page import ReportMixin
+from ewp.results.storage import read, write
+from ewp.solver.fit import FitOptions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["EWPResults"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _question(
+    answer: Callable[Concatenate[Any, P], T], name: str, *, kept_as: str | None = None
+) -> Callable[Concatenate[EWPResults, P], T]:
+    """Return a method with the signature of a diagnostic that keeps what the diagnostic found."""
+
+    @functools.wraps(answer)
+    def method(self: EWPResults, /, *arguments: P.args, **options: P.kwargs) -> T:
+        found = answer(self, *arguments, **options)
+        setattr(self, kept_as or f"{name}_", found)
+        return found
+
+    method.__name__, method.__qualname__ = name, f"EWPResults.{name}"
+    return method
+
+
+@dataclass(eq=False, repr=False)
+class EWPResults(SummaryMixin, ReportMixin):
+    r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
+
+    Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
+    :meth:`load`. The metric is :math:`d_{ij} = \sum_l w_l ((x_{il} - \theta_{jl})/scale_l)^2`.
+
+    Attributes
+    ----------
+    weights : pandas.Series
+        Feature weights by feature name; they sum to 1.
+    centroids : pandas.DataFrame
+        One row a cluster, one column a feature, in the units of the data.
+    labels : pandas.Series
+        Cluster of each row of the data, counted from 0; cluster 0 is the largest.
+    objective : float
+        The limit objective :math:`f_{-\infty}` at the estimates.
+    objective_trace : pandas.DataFrame
+        One row an iteration, with the values at the parameters it starts from; the last row
+        belongs to the estimates.
+    s0 : float
+        First exponent of the annealing.
+    converged : bool
+        Whether the limit problem reached its fixed point.
+    n_iter : int
+        Number of MM steps.
+    clusters : pandas.DataFrame
+        Columns ``size`` (rows), ``mass`` (sum of sample weights) and ``withinss`` (sum of squares
+        in the weighted metric).
+    totss : float
+        Total sum of squares about the mean in the weighted metric.
+    center, scale : numpy.ndarray
+        Means and divisors of the columns; the divisors are ones when the features were not scaled.
+    prior : numpy.ndarray
+        Prior weights of the features; all ones is uniform, 0 excludes a feature.
+    critical_exponent : float
+        Where the collapsed solution loses its stability, see :func:`ewp.critical_exponent`.
+    fit_options : FitOptions
+        All options of the fit, with what was chosen in the place of "auto".
+    named_features : bool
+        Whether the names of the features are the data's own.
+    selection : dict or None
+        How the penalty was chosen, if it was.
+    data, sample_weight : array-like or None
+        What was fitted, by reference; None after :meth:`load` and after unpickling.
+    spread : numpy.ndarray or None
+        Standard deviations of the columns in data units; with them the summary can tell how much
+        of each feature's variance the clusters explain.
+    bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
+        The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
+        :meth:`test_features` and :meth:`compare_to`; saved with the results.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ewp
+    >>> rng = np.random.default_rng(0)
+    >>> group = np.repeat([0.0, 8.0], [30, 20])
+    >>> X = pd.DataFrame({"signal": group + rng.normal(size=50), "noise": 5 * rng.normal(size=50)})
+    >>> results = ewp.fit(X, 2, lam=200.0, scale=None, dispersion="within", random_state=0)
+    >>> results.weights.idxmax()
+    'signal'
+    >>> results.clusters["size"].tolist()
+    [30, 20]
+    """
+
+    weights: pd.Series
+    centroids: pd.DataFrame
+    labels: pd.Series
+    objective: float
+    objective_trace: pd.DataFrame
+    s0: float
+    converged: bool
+    n_iter: int
+    clusters: pd.DataFrame
+    totss: float
+    center: np.ndarray
+    scale: np.ndarray
+    prior: np.ndarray
+    critical_exponent: float
+    fit_options: FitOptions
+    named_features: bool = True
+    selection: dict[str, Any] | None = None
+    data: Any = None
+    sample_weight: np.ndarray | None = None
+    spread: np.ndarray | None = None
+    bootstrap_: BootstrapResults | None = None
+    consistency_: ConsistencyResults | None = None
+    stability_: StabilityResults | None = None
+    feature_tests_: FeatureTests | None = None
+    agreement_: Agreement | None = None
+
+    bootstrap = _question(bootstrap, "bootstrap")
+    test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
+    stability = _question(stability, "stability")
+    consistency = _question(consistency, "consistency")
+    compare_to = _question(compare_to, "compare_to", kept_as="agreement_")
+
+    @property
+    def lam(self) -> float:
+        """The entropy penalty, in the units of a sum over rows."""
+        return self.fit_options.penalty
+
+    @property
+    def eta(self) -> float:
+        """The factor by which the exponent moves in every step of the annealing."""
+        return self.fit_options.eta
+
+    @property
+    def scaling(self) -> str:
+        """What was done to the features: "none", or "standard" for division by their deviations."""
+        return "standard" if self.fit_options.standardise else "none"
+
+    @property
+    def dispersion(self) -> str:
+        """The form of the weight rule: "within" or "between"."""
+        return "between" if self.fit_options.between else "within"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The other options of the fit as plain data; an array for `init` goes by that name."""
+        given, seed = self.fit_options, self.fit_options.random_state
+        plain: dict[str, Any] = {
+            "init": given.init if isinstance(given.init, str) else "array",
+            "n_init": given.n_init,
+            "s0": given.s0,
+            "named_features": self.named_features,
+            "polish": given.effort.rounds > 0,
+            "max_iter": given.max_iter,
+            "tol": given.tol,
+            "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+        }
+        return plain if self.selection is None else plain | {"selection": self.selection}
+
+    @property
+    def feature_names(self) -> pd.Index:
+        """Names of the features, in the order of the data's columns."""
+        return self.weights.index
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.centroids)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.weights)
+
+    @property
+    def n_obs(self) -> int:
+        """Number of rows fitted."""
+        return len(self.labels)
+
+    @property
+    def effective_features(self) -> float:
+        """Exponential of the weights' entropy: p if they are equal, 1 if one feature has it all."""
+        w = self.weights.to_numpy(dtype=float)
+        w = w[w > 0]
+        return float(np.exp(-(w @ np.log(w))))
+
+    @property
+    def tot_withinss(self) -> float:
+        """Sum of squares within the clusters, in the weighted metric."""
+        return float(self.clusters["withinss"].sum())
+
+    @property
+    def betweenss(self) -> float:
+        """Sum of squares between the clusters: ``totss - tot_withinss``."""
+        between = float(self.totss - self.tot_withinss)
+        return between if abs(between) > 1e-12 * self.totss else 0.0  # rounding alone
+
+    def summary(self, top: int = 10) -> EWPSummary:
+        """Describe the fit in a few tables and plain words.
+
+        Parameters
+        ----------
+        top : int, default 10
+            Number of features to list, heaviest first.
+
+        Returns
+        -------
+        EWPSummary
+            With ``as_text()``, ``as_html()`` and ``as_latex()``; notebooks show it as HTML.
+        """
+        return summarise_fit(self, top=top)
+
+    def tidy(self) -> pd.DataFrame:
+        """One row a cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
+
+        A statistic that shares its name with a feature is preceded by a dot (``.size``).
+        """
+        statistics = self.clusters[["size", "withinss"]].reset_index(drop=True)
+        statistics["cluster"] = self.centroids.index.to_numpy()
+        taken = set(self.feature_names)
+        names = [f".{name}" if name in taken else name for name in statistics.columns]
+        statistics.columns = pd.Index(names)
+        return pd.concat([self.centroids.reset_index(drop=True), statistics], axis=1)
+
+    def glance(self) -> pd.DataFrame:
+        """One row a fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
+        row = {
+            "totss": self.totss,
+            "tot.withinss": self.tot_withinss,
+            "betweenss": self.betweenss,
+            "iter": self.n_iter,
+            "lam": self.lam,
+            "s0": self.s0,
+            "objective": self.objective,
+            "effective_features": self.effective_features,
+            "n_obs": self.n_obs,
+            "n_clusters": self.n_clusters,
+            "converged": self.converged,
+        }
+        return pd.DataFrame([row])
+
+    @one_blas_thread()
+    def augment(self, X: Any = None) -> pd.DataFrame:
+        """Append each row's cluster and its weighted distance to that cluster's centroid.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            New data to assign. By default the data that were fitted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A copy of the data, row names kept, with the columns ``.cluster`` and ``.distance``.
+        """
+        rows, fitted = self.rows_of(X)
+        for name in (".cluster", ".distance"):
+            if isinstance(rows, pd.DataFrame) and name in rows.columns:
+                raise ValueError(f"the data already have a column {name!r}: rename or drop it")
+        values = self.checked(rows)
+        nearest, squared = nearest_centroids(values, *self.metric())
+        if isinstance(rows, pd.DataFrame):
+            out = rows.copy()
+        else:
+            index = self.labels.index if fitted else None
+            out = pd.DataFrame(values.copy(), columns=self.feature_names, index=index)
+        cluster = self.labels.to_numpy() if fitted else nearest
+        added = {".cluster": cluster, ".distance": np.sqrt(np.maximum(squared, 0.0))}
+        for name, column in added.items():
+            # of several levels of column names the last says what it is
+            depth = out.columns.nlevels
+            out[name if depth == 1 else (*[""] * (depth - 1), name)] = column
+        return out
+
+    @one_blas_thread()
+    def predict(self, X: Any) -> pd.Series | np.ndarray:
+        """Assign rows to the nearest centroid in the weighted metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        pandas.Series or numpy.ndarray
+            Cluster numbers: a Series with X's row names for a DataFrame, else an array.
+        """
+        nearest, _ = nearest_centroids(self.checked(X), *self.metric())
+        if isinstance(X, pd.DataFrame):
+            return pd.Series(nearest, index=X.index, name="cluster")
+        return nearest
+
+    @one_blas_thread()
+    def transform(self, X: Any) -> pd.DataFrame | np.ndarray:
+        """Weighted distances (the square roots of d) of rows to every centroid.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        pandas.DataFrame or numpy.ndarray of shape (n, k)
+            A DataFrame with X's row names for a DataFrame, else an array.
+        """
+        d = np.sqrt(np.maximum(centroid_distances(self.checked(X), *self.metric()), 0.0))
+        if isinstance(X, pd.DataFrame):
+            return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
+        return d
+
+    def plot_weights(self, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the heaviest features, see :func:`ewp.display.plots.plot_weights`.
+
+        After :meth:`EWPResults.bootstrap` with 95 % intervals.
+        """
+        ends = None
+        if self.bootstrap_ is not None:
+            table = self.bootstrap_.weight_intervals(0.95, self.bootstrap_.method)
+            ends = table["lower"].to_numpy(), table["upper"].to_numpy()
+        w, names = self.weights.to_numpy(), list(self.feature_names)
+        return plot_weights(w, names, ax=ax, top=top, intervals=ends)
+
+    def plot_trace(self, ax: Axes | None = None) -> Axes:
+        """Draw objective and exponent by iteration, see :func:`ewp.display.plots.plot_trace`."""
+        names = ("iteration", "s", "f_s", "f_inf", "phase")
+        columns = [self.objective_trace[name].to_numpy() for name in names]
+        return plot_trace(*columns, critical_exponent=self.critical_exponent, ax=ax)
+
+    def plot_clusters(
+        self, X: Any = None, ax: Axes | None = None, features: Sequence[Any] | None = None
+    ) -> Axes:
+        """Draw rows and centroids in the plane, see :func:`ewp.display.plots.plot_clusters`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            Data to draw. By default the data that were fitted.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default a new figure.
+        features : sequence of one or two feature names, optional
+            The axes. By default the two heaviest features if they hold 99 % of the weight, else
+            the first two principal components in the weighted metric.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        rows, fitted = self.rows_of(X)
+        if not hasattr(rows, "shape"):
+            rows = np.asarray(rows)
+        # Only the rows to be drawn are read: the data may be a memory-mapped file.
+        drawn = subsample(rows.shape[0])
+        rows = rows.iloc[drawn] if isinstance(rows, pd.DataFrame) else rows[drawn]
+        labels = self.labels.to_numpy()[drawn] if fitted else np.asarray(self.predict(rows))
+        theta, weights, center, scale = self.metric()
+        return plot_clusters(
+            self.checked(rows),
+            labels,
+            theta,
+            weights,
+            center=center,
+            scale=scale,
+            names=list(self.feature_names),
+            features=features,
+            ax=ax,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the results, without the data, to one small file that :meth:`load` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            Used exactly as given. An existing file is replaced in one step.
+        """
+        write(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> EWPResults:
+        """Read a file written by :meth:`save`, without running any code that may be in it.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        EWPResults
+            It summarises and predicts as the original; ``data`` and ``sample_weight`` are None.
+
+        Raises
+        ------
+        ValueError
+            If there is no such file, it is not one of :meth:`save`'s, or it needs a newer version.
+        """
+        return cls(**read(path))
+
+    def _page(self) -> tuple[str, dict[str, Any]]:
+        return "fit.html", describe_fit(self)
+
+    def __repr__(self) -> str:
+        heaviest = self.weights.sort_values(ascending=False, kind="stable").head(3)
+        sizes = [str(size) for size in self.clusters["size"].head(10)]
+        outcome = "converged" if self.converged else "not converged"
+        return (
+            f"EWPResults: {self.n_obs} observations, {self.n_features} features, "
+            f"{self.n_clusters} clusters ({outcome} after {self.n_iter} iterations)\n"
+            f"  lambda {short(self.lam)}, scaling {self.scaling}, dispersion {self.dispersion}, "
+            f"s0 {short(self.s0)}, objective {short(self.objective, 6)}\n"
+            f"  cluster sizes: {', '.join(sizes)}{', ...' if self.n_clusters > 10 else ''}\n"
+            f"  {short(self.effective_features)} effective features; heaviest: "
+            + ", ".join(f"{str(name)[:40]} {short(weight, 3)}" for name, weight in heaviest.items())
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "data": None, "sample_weight": None}
+
+    def __copy__(self) -> EWPResults:
+        return dataclasses.replace(self)
+
+    def rows_of(self, X: Any) -> tuple[Any, bool]:
+        """Return the data meant and whether they are the fitted ones."""
+        if X is not None:
+            return X, False
+        if self.data is None:
+            raise ValueError("a loaded or unpickled result does not hold its data: pass them as X")
+        return self.data, True
+
+    def checked(self, X: Any) -> np.ndarray:
+        """Check rows for prediction against the features of the fit."""
+        # A file keeps names such as dates or tuples as text: the same text is the same feature.
+        names = self.feature_names
+        renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
+        if renamed and list(map(str, X.columns)) == list(names):
+            X = X.set_axis(names, axis=1)
+        return check_new_data(X, names, named=self.named_features)
+
+    def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Centroids, weights, means and divisors: what predictions are made with."""
+        theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)
+        return theta, weights, self.center, self.scale

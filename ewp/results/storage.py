@@ -1,0 +1,337 @@
+"""Saving and loading results: one small file of arrays and JSON, without pickle.
+
+The file is a NumPy ``.npz`` archive. Its member ``header`` holds a JSON text (as bytes) with the
+format's version, the names and the scalars; the other members are numeric arrays. Neither can
+carry code, and loading refuses anything else. The data are not stored: centroids, weights, means
+and divisors are all that prediction needs. What the diagnostics found is stored beside, in blocks
+that are there only if it was computed; a record is a dataclass whose fields are packed by what they
+are, and reading knows which records there are and what their fields are called.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import secrets
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ewp.common.types import FittedResults
+from ewp.diagnostics import RECORDS
+from ewp.solver.fit import FitOptions
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Arrays",
+    "pack_frame",
+    "pack_index",
+    "pack_record",
+    "plain",
+    "read",
+    "unpack_frame",
+    "unpack_index",
+    "unpack_record",
+    "write",
+]
+
+#: Raised when a change of the format cannot be read by older versions of the package.
+FORMAT_VERSION = 1
+_KIND = "ewp results"
+_SCALARS = {
+    "objective": float,
+    "lam": float,
+    "s0": float,
+    "eta": float,
+    "converged": bool,
+    "n_iter": int,
+    "totss": float,
+    "scaling": str,
+    "dispersion": str,
+    "critical_exponent": float,
+}
+#: The scalars that are options of the fit.
+_OF_OPTIONS = ("lam", "eta", "scaling", "dispersion")
+#: Array of the starting centroids, where these were given.
+_INIT = "init"
+_FRAMES = ("objective_trace", "clusters")
+_COLUMN_VECTORS = ("center", "scale", "prior", "spread")
+#: A float that JSON cannot express is written as {"float": "inf"}.
+_FLOAT = "float"
+
+
+def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
+    """Write results to a file, replacing an existing one only when all is written.
+
+    Parameters
+    ----------
+    results : EWPResults
+    path : path-like
+        Used exactly as given: no suffix is added.
+    """
+    arrays: Arrays = {
+        "weights": results.weights.to_numpy(),
+        "centroids": results.centroids.to_numpy(),
+        "labels": results.labels.to_numpy(),
+    }
+    header: dict[str, Any] = {
+        "kind": _KIND,
+        "format_version": FORMAT_VERSION,
+        "scalars": {name: kind(getattr(results, name)) for name, kind in _SCALARS.items()},
+        "options": results.options,
+        "features": pack_index(results.feature_names, "features", arrays),
+        "cluster_names": pack_index(results.centroids.index, "cluster_names", arrays),
+        "rows": pack_index(results.labels.index, "rows", arrays),
+    }
+    for name in _FRAMES:
+        header[name] = pack_frame(getattr(results, name), name, arrays)
+    for name in _COLUMN_VECTORS:
+        if getattr(results, name) is not None:
+            arrays[name] = np.asarray(getattr(results, name))
+    header["diagnostics"] = {
+        name: pack_record(getattr(results, name), name, arrays)
+        for name in RECORDS
+        if getattr(results, name) is not None
+    }
+    if not isinstance(results.fit_options.init, str):
+        arrays[_INIT] = results.fit_options.init
+    text = json.dumps(_encode(header), allow_nan=False)
+    arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
+
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r}; make it first")
+    partial = target.with_name(f".ewp-{secrets.token_hex(8)}.partial")
+    try:
+        with partial.open("xb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a file written by :func:`write`.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    dict
+        The fields of an :class:`ewp.EWPResults`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it does not hold EWP results, is damaged, or needs a newer
+        version of the package.
+    """
+    shown = repr(os.fspath(path))
+    if not Path(path).is_file():
+        raise ValueError(f"there is no file {shown}")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{shown} does not hold EWP results: it is not an .npz archive")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            header = _decode(json.loads(archive["header"].tobytes().decode()))
+            if header["kind"] != _KIND:
+                raise ValueError(f"it holds {header['kind']!r}")
+            version = int(header["format_version"])
+            fields = _unpack(header, dict(archive)) if version <= FORMAT_VERSION else {}
+    except Exception as error:  # a damaged or forged archive may provoke any of a dozen kinds
+        raise ValueError(f"{shown} does not hold EWP results, or is damaged: {error}") from error
+    if version > FORMAT_VERSION:
+        raise ValueError(
+            f"{shown} has format {version}, this version of ewp reads up to format "
+            f"{FORMAT_VERSION}: upgrade ewp"
+        )
+    return fields
+
+
+def _unpack(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    features = unpack_index(header["features"], "features", arrays)
+    clusters = unpack_index(header["cluster_names"], "cluster_names", arrays)
+    rows = unpack_index(header["rows"], "rows", arrays)
+    fields: dict[str, Any] = {
+        "weights": pd.Series(arrays["weights"], index=features, name="weight"),
+        "centroids": pd.DataFrame(arrays["centroids"], index=clusters, columns=features),
+        "labels": pd.Series(arrays["labels"], index=rows, name="cluster"),
+    }
+    scalars = {name: kind(header["scalars"][name]) for name, kind in _SCALARS.items()}
+    fields |= {name: value for name, value in scalars.items() if name not in _OF_OPTIONS}
+    for name in _FRAMES:
+        fields[name] = unpack_frame(header[name], name, arrays)
+    for name in _COLUMN_VECTORS:
+        fields[name] = arrays.get(name) if name == "spread" else arrays[name]
+        if fields[name] is not None and fields[name].shape != (len(features),):
+            raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
+    for name, least in (("weights", 0.0), ("prior", 0.0), ("scale", np.nextafter(0, 1))):
+        values = np.asarray(fields[name])
+        if not (np.isfinite(values).all() and (values >= least).all()):
+            raise ValueError(f"{name} must be finite and at least {least:g}")
+    options = dict(header["options"])
+    fields["named_features"] = bool(options.pop("named_features", True))
+    fields["selection"] = options.pop("selection", None)
+    fields["fit_options"] = _unpack_options(options, scalars, fields, arrays.get(_INIT))
+    diagnostics = header.get("diagnostics", {})
+    for name in RECORDS.keys() & diagnostics.keys():
+        fields[name] = unpack_record(name, diagnostics[name], arrays)
+    if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
+        raise ValueError("the clusters described are not those of the labels and centroids")
+    return fields
+
+
+def _unpack_options(
+    stored: dict[str, Any], scalars: dict[str, Any], fields: dict[str, Any], init: Any
+) -> FitOptions:
+    """Put the options of the fit together; the defaults stand for what a file does not hold."""
+    theta = fields["centroids"].to_numpy(dtype=float)
+    if stored.get(_INIT) == "array":
+        # earlier versions did not keep the centroids that a fit started from
+        stored[_INIT] = theta if init is None else init
+    known = {field.name for field in dataclasses.fields(FitOptions)}
+    return FitOptions(
+        n_clusters=len(theta),
+        lam=scalars["lam"],
+        eta=scalars["eta"],
+        scale="standard" if scalars["scaling"] == "standard" else None,
+        dispersion=scalars["dispersion"],
+        prior=fields["prior"],
+        **{name: value for name, value in stored.items() if name in known},
+    )
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return [_encode(item) for item in value]
+    if value is None:
+        return None
+    value = plain(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_FLOAT: str(value)}
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, dict):
+        if list(value) == [_FLOAT] and isinstance(value[_FLOAT], str):
+            return float(value[_FLOAT])
+        return {key: _decode(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decode(item) for item in value]
+    return value
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def pack_record(record: Any, key: str, arrays: Arrays) -> dict[str, Any]:
+    """Put a record's numbers among the arrays and describe the rest."""
+    packed: dict[str, Any] = {}
+    for field in dataclasses.fields(record):
+        value, name = getattr(record, field.name), f"{key}.{field.name}"
+        part: dict[str, Any]
+        if isinstance(value, pd.Series):
+            arrays[name] = value.to_numpy()
+            part = {
+                "series": plain(value.name),
+                "index": pack_index(value.index, f"{name}.i", arrays),
+            }
+        elif isinstance(value, pd.DataFrame) and len(set(value.dtypes)) == 1:
+            arrays[name] = value.to_numpy()
+            part = {
+                "index": pack_index(value.index, f"{name}.i", arrays),
+                "columns": pack_index(value.columns, f"{name}.c", arrays),
+            }
+        elif isinstance(value, pd.DataFrame):
+            part = {"frame": pack_frame(value, name, arrays)}
+        elif isinstance(value, np.ndarray):
+            arrays[name] = value
+            part = {"array": True}
+        else:
+            part = {"value": value}
+        packed[field.name] = part
+    return packed
+
+
+def unpack_record(name: str, packed: dict[str, Any], arrays: Arrays) -> Any:
+    """Rebuild the record that belongs to a field of the results object."""
+    record = RECORDS[name]
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(record):
+        part, key = packed[field.name], f"{name}.{field.name}"
+        value: Any
+        if "series" in part:
+            index = unpack_index(part["index"], f"{key}.i", arrays)
+            value = pd.Series(arrays[key], index=index, name=part["series"])
+        elif "columns" in part:
+            index = unpack_index(part["index"], f"{key}.i", arrays)
+            columns = unpack_index(part["columns"], f"{key}.c", arrays)
+            value = pd.DataFrame(arrays[key], index=index, columns=columns)
+        elif "frame" in part:
+            value = unpack_frame(part["frame"], key, arrays)
+        else:
+            value = arrays[key] if "array" in part else part["value"]
+        fields[field.name] = value
+    return record(**fields)
+
+
+def pack_frame(frame: pd.DataFrame, key: str, arrays: Arrays) -> dict[str, Any]:
+    """Put the numeric columns among the arrays and describe the rest."""
+    columns: list[Any] = []
+    for position, name in enumerate(frame.columns):
+        values = frame[name].to_numpy()
+        if values.dtype.kind in "biuf":
+            arrays[f"{key}.{position}"] = values
+            columns.append({"name": name})
+        else:
+            columns.append({"name": name, "values": [str(value) for value in values]})
+    return {"columns": columns, "index": pack_index(frame.index, f"{key}.index", arrays)}
+
+
+def unpack_frame(packed: dict[str, Any], key: str, arrays: Arrays) -> pd.DataFrame:
+    """Rebuild a frame."""
+    columns = {
+        column["name"]: column["values"] if "values" in column else arrays[f"{key}.{position}"]
+        for position, column in enumerate(packed["columns"])
+    }
+    return pd.DataFrame(columns, index=unpack_index(packed["index"], f"{key}.index", arrays))
+
+
+def pack_index(index: pd.Index, key: str, arrays: Arrays) -> dict[str, Any]:
+    """Describe an index: numbers keep their type, texts are listed, all else becomes text."""
+    packed: dict[str, Any] = {"name": None if index.name is None else plain(index.name)}
+    if isinstance(index, pd.RangeIndex):
+        packed["range"] = [index.start, index.stop, index.step]
+    elif isinstance(index.dtype, np.dtype) and index.dtype.kind in "iuf":
+        arrays[key] = index.to_numpy()
+    else:
+        packed["names"] = [plain(name) for name in index]
+    return packed
+
+
+def unpack_index(packed: dict[str, Any], key: str, arrays: Arrays) -> pd.Index:
+    """Rebuild an index."""
+    if "range" in packed:
+        start, stop, step = packed["range"]
+        return pd.RangeIndex(start, stop, step, name=packed["name"])
+    return pd.Index(packed["names"] if "names" in packed else arrays[key], name=packed["name"])
+
+
+def plain(name: Any) -> Any:
+    """Reduce a name to what JSON can hold: numbers and texts stay, the rest becomes text."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    return name if isinstance(name, str | int | float) else str(name)

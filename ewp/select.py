@@ -1,0 +1,405 @@
+"""Choosing the penalty and the number of clusters: `select_lambda`, `select_k`, their results.
+
+Each returns a table, words and a picture, with the chosen model fitted to all rows. The outcome
+itself is made in `ewp.selection.decision`, the fit in `ewp.fitting`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ewp.common.checks import check_choice, check_integer
+from ewp.data.sources import open_source
+from ewp.data.validation import generator
+from ewp.display.selection import plot_k, plot_lambda, selection_reason
+from ewp.display.summary import EWPSummary, SummaryMixin, render_table
+from ewp.engine import rows_for_selection
+from ewp.fitting import fit_model
+from ewp.results.results import EWPResults
+from ewp.selection.decision import SelectionOptions, SelectionOutcome
+from ewp.selection.search import ROUNDING, paired_difference
+from ewp.solver.fit import FitOptions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["KSelection", "LambdaSelection", "select_k", "select_lambda"]
+
+
+@dataclass(eq=False, repr=False)
+class LambdaSelection(SummaryMixin):
+    """How a penalty was chosen.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a candidate: scaling, form, penalty (in all and a row), mean and standard error
+        of the criterion, effective number of features, stability (mean adjusted Rand index
+        between the replicates' partitions or, with the stability criterion, between the two of
+        every pair; none with the gap), number of replicates (folds, pairs, permutations), and
+        the criterion on each of them.
+        Candidates that the first replicates showed to be hopeless have fewer.
+    lam : float
+        The chosen penalty, in the units of a sum over all rows.
+    scaling, dispersion : str
+        The chosen scaling and form.
+    criterion, unit : str
+        Name of the criterion and what it counts.
+    reason : str
+        The decision in words, with the runner-up.
+    complete : bool
+        False if the selection was interrupted.
+    results : EWPResults
+        The fit to all rows with the chosen options.
+    """
+
+    table: pd.DataFrame
+    lam: float
+    scaling: str
+    dispersion: str
+    criterion: str
+    unit: str
+    reason: str
+    complete: bool
+    results: EWPResults
+
+    @classmethod
+    def of(cls, outcome: SelectionOutcome, results: EWPResults) -> LambdaSelection:
+        """Dress a outcome and the fit it led to."""
+        return cls(
+            table=_tabulate(outcome),
+            lam=outcome.chosen.lam,
+            scaling=outcome.chosen.family.scaling,
+            dispersion=outcome.chosen.family.dispersion,
+            criterion=outcome.criterion.name,
+            unit=outcome.criterion.unit,
+            reason=selection_reason(outcome.record()),
+            complete=outcome.complete,
+            results=results,
+        )
+
+    def summary(self) -> EWPSummary:
+        """Printed account of the selection, as text, HTML or LaTeX."""
+        columns = [
+            "scaling",
+            "dispersion",
+            "lam",
+            "mean",
+            "se",
+            "effective_features",
+            "stability",
+            "replicates",
+        ]
+        names = {"effective_features": "features", "dispersion": "form"}
+        table = self.table[columns].rename(columns=names)
+        title = f"Selection of lambda, {self.criterion} criterion"
+        notes = [self.reason, f"mean: {self.unit}."]
+        if (table["replicates"] < table["replicates"].max()).any():
+            notes.append("Candidates with fewer replicates were given up: far below the best.")
+        return render_table(title, table, notes)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the criterion against the penalty, with the choice marked.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+
+        Returns
+        -------
+        Axes
+            Hollow points were given up after their first replicates.
+
+        Raises
+        ------
+        ValueError
+            If there were too few rows to score anything.
+        """
+        chosen = self.scaling, self.dispersion, self.lam
+        return plot_lambda(self.table, chosen, self.unit, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"LambdaSelection: {self.reason}"
+
+
+def _tabulate(outcome: SelectionOutcome) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for entry in outcome.entries:
+        values = outcome.criterion.values(entry.scores)
+        row = {
+            "scaling": entry.family.scaling,
+            "dispersion": entry.family.dispersion,
+            "lam": entry.lam,
+            "lam_per_row": entry.lam / outcome.total,
+            "mean": entry.mean,
+            "se": outcome.criterion.spread(entry.scores) if entry.scores else np.nan,
+            "effective_features": entry.effective_features,
+            "stability": entry.stability,
+            "replicates": len(values),
+        }
+        rows.append(row | {f"score_{i + 1}": value for i, value in enumerate(values)})
+    return pd.DataFrame(rows)
+
+
+@dataclass(eq=False, repr=False)
+class KSelection(SummaryMixin):
+    """How a number of clusters was chosen.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a number of clusters: the chosen penalty, scaling and form at it, mean and
+        standard error of the criterion there, and the lead of the best number over it with the
+        standard error of that difference, over held-out rows. Numbers for which the rows are too
+        few have no scores.
+    k : int
+        The chosen number.
+    criterion, unit : str
+    rule : str
+    results : EWPResults
+        The fit at the chosen number.
+    fits : dict
+        The fits at all numbers.
+    complete : bool
+        False if the selection was interrupted: the table has the numbers that were finished.
+    """
+
+    table: pd.DataFrame
+    k: int
+    criterion: str
+    unit: str
+    rule: str
+    results: EWPResults
+    fits: dict[int, EWPResults]
+    complete: bool = True
+
+    def summary(self) -> EWPSummary:
+        """Printed account of the selection, as text, HTML or LaTeX."""
+        title = f"Selection of the number of clusters, {self.criterion} criterion"
+        notes = [
+            f"k = {self.k}: {self.rule}.",
+            f"mean: {self.unit}.",
+            "lead: of the best number over this one, compared row by row where rows are scored.",
+        ]
+        if not self.complete:
+            notes.append("The selection was interrupted: finished numbers only.")
+        return render_table(title, self.table.rename(columns={"dispersion": "form"}), notes)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the criterion against the number of clusters, with the choice marked.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+
+        Returns
+        -------
+        Axes
+        """
+        return plot_k(self.table, self.k, self.unit, ax=ax)
+
+    def __repr__(self) -> str:
+        tried = ", ".join(str(k) for k in self.table["k"])
+        return f"KSelection: k = {self.k} of {tried}, {self.rule}"
+
+
+def select_lambda(
+    X: Any,
+    k: int,
+    lams: Any = None,
+    criterion: Any = "predictive",
+    *,
+    cv: Any = 5,
+    rule: str = "stable",
+    n_lams: int = 10,
+    sample_weight: Any = None,
+    **options: Any,
+) -> LambdaSelection:
+    """Choose the penalty, and what is "auto" in scaling and form, without labels.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+    k : int
+        Number of clusters.
+    lams : array-like, optional
+        Penalties in the units of a sum over all rows; a grid of its own for every scaling and
+        form (see `lambda_path`) if not given. Fits to a part of the rows use that part of it.
+    criterion : {"predictive", "stability", "gap"} or criterion, default="predictive"
+        "predictive" is the log-density that held-out rows gain from the partition, over all
+        features; "stability" the agreement between subsamples, corrected for chance and for
+        degenerate solutions; "gap" the permutation gap. See `ewp.selection.criteria`.
+    cv : int or splitter, default=5
+        Folds of the predictive criterion: their number, which keeps equal rows together and is
+        drawn twice if rows are few; a splitter of scikit-learn that needs no labels; or pairs of
+        row numbers for training and testing. For the other criteria, the number of replicates.
+    rule : {"stable", "1se", "max"}, default="stable"
+        "max" takes the best penalty, "1se" the largest within one standard error of it, "stable"
+        the one whose partitions agree best between the replicates among those within half a
+        standard error or 0.01 % of the best score; if several agree equally well, the one whose
+        effective number of features is closest to the number of features in which the clusters
+        differ significantly, and if that does not decide, the largest. Only the predictive
+        criterion compares partitions between replicates; with the others "stable" takes the
+        largest within these limits. The standard error is that of the difference to the best,
+        over held-out rows (replicates, permutations), which is much smaller than that of either
+        score and vanishes with many rows; hence the 0.01 %. Scalings and forms come first: of those
+        whose best is as close to the best of all, standardised features, then the within form
+        are preferred, and the penalty is chosen among theirs.
+    n_lams : int, default=10
+        Length of a grid. Not used with `lams`.
+    sample_weight : array-like of shape (n,), optional
+        Numbers of copies of the rows; if their mean is below one, the selection takes them for
+        proportions. The predictive criterion chooses as it would from the copies; the others
+        permute the rows' values whatever their weights.
+    **options
+        Other options of `ewp.EWP`: `scale` and `dispersion` fix what is "auto" by default,
+        `random_state`, `n_jobs` (processes here), `progress`, ...
+
+    Returns
+    -------
+    LambdaSelection
+        An interruption (Ctrl-C) after the first replicate keeps the finished ones, which decide.
+
+    Examples
+    --------
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(k=4, n=200, p=10, random_state=0)
+    >>> chosen = select_lambda(X, 4, scale=None, n_lams=5, random_state=0)
+    >>> bool(chosen.results.weights.iloc[relevant].sum() > 0.95)
+    True
+    """
+    _refuse_penalty(options)
+    how = SelectionOptions(lams, criterion, cv, rule, n_lams)
+    results, _, outcome = fit_model(X, sample_weight, FitOptions(k, "auto", **options), how)
+    assert outcome is not None
+    return LambdaSelection.of(outcome, results)
+
+
+def _refuse_penalty(options: dict[str, Any]) -> None:
+    if "lam" in options:
+        raise ValueError(
+            f"lam={options['lam']!r} leaves nothing to select; give the penalties to try as lams"
+        )
+
+
+def select_k(
+    X: Any,
+    ks: Iterable[int],
+    criterion: Any = "predictive",
+    *,
+    cv: Any = 5,
+    rule: str = "1se",
+    lams: Any = None,
+    n_lams: int = 10,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    **options: Any,
+) -> KSelection:
+    """Choose the number of clusters without labels.
+
+    For every number the penalty (and what else is "auto") is chosen as in `select_lambda`, on the
+    same folds. The smallest number is taken whose score is within one standard error of the best;
+    the standard error is that of the difference.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+    ks : iterable of int
+        Numbers of clusters to try.
+    criterion, cv, lams, n_lams, sample_weight
+        As in `select_lambda`.
+    rule : {"1se", "max"}, default="1se"
+        The smallest number within one standard error of the best, or the best.
+    random_state : int, Generator, RandomState or None
+        Seed; the folds are the same for all numbers in any case.
+    **options
+        Other options of `ewp.EWP`.
+
+    Returns
+    -------
+    KSelection
+        An interruption (Ctrl-C) keeps the numbers that are finished.
+
+    Examples
+    --------
+    >>> from ewp.datasets import make_simulation2
+    >>> X, labels, relevant = make_simulation2(k=3, n=150, p=6, random_state=1)
+    >>> select_k(X, range(2, 5), scale=None, dispersion="within", n_lams=4, random_state=0).k
+    3
+    """
+    _refuse_penalty(options)
+    numbers = _numbers(ks)
+    check_choice("rule", rule, ("1se", "max"))
+    source = open_source(X, sample_weight)
+    source.check_clusters(numbers[-1])
+    rows, _, _ = rows_for_selection(source, numbers[-1])
+    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False).with_folds(rows)
+    if not isinstance(random_state, int | np.integer):
+        random_state = int(generator(random_state).integers(2**31))
+    outcomes: dict[int, SelectionOutcome] = {}
+    fits: dict[int, EWPResults] = {}
+    for k in numbers:
+        asked = FitOptions(k, "auto", random_state=random_state, **options)
+        try:
+            results, _, outcome = fit_model(X, sample_weight, asked, how)
+        except KeyboardInterrupt:
+            if not outcomes:
+                raise
+            warnings.warn(
+                f"selection interrupted: choosing among k = {', '.join(map(str, outcomes))}",
+                UserWarning,
+                stacklevel=2,
+            )
+            break
+        assert outcome is not None
+        outcomes[k], fits[k] = outcome, results
+    table, best = _lead_table(outcomes)
+    slack = 1.0 if rule == "1se" else 0.0
+    close = table["lead"] <= slack * table["se_lead"] + ROUNDING
+    chosen = int(table.loc[close, "k"].min())
+    words = f"the smallest within {slack:g} SE of the best ({best})" if slack else "the best"
+    made = outcomes[best].criterion
+    complete = len(outcomes) == len(numbers)
+    return KSelection(table, chosen, made.name, made.unit, words, fits[chosen], fits, complete)
+
+
+def _numbers(ks: Any) -> list[int]:
+    """Check numbers of clusters, and sort them."""
+    if not isinstance(ks, Iterable):
+        raise ValueError(f"ks={ks!r} is no list; give the numbers to try, such as range(2, 9)")
+    numbers = sorted({check_integer("ks", k, least=1) for k in ks})
+    if not numbers:
+        raise ValueError("ks is empty; give the numbers of clusters to try")
+    return numbers
+
+
+def _lead_table(outcomes: dict[int, SelectionOutcome]) -> tuple[pd.DataFrame, int]:
+    """Compare the numbers of clusters with the best of them."""
+    scored = [k for k in outcomes if outcomes[k].chosen.scores]
+    if not scored:
+        raise ValueError(
+            f"X has too few distinct rows to score k = {', '.join(map(str, outcomes))}; try fewer "
+            "clusters"
+        )
+    best = max(scored, key=lambda k: outcomes[k].chosen.mean)
+    rows = []
+    for k, outcome in outcomes.items():
+        chosen = outcome.chosen
+        row = {
+            "k": k,
+            "scaling": chosen.family.scaling,
+            "dispersion": chosen.family.dispersion,
+            "lam": chosen.lam,
+            "mean": chosen.mean,
+        }
+        if k in scored:
+            lead, error = paired_difference(outcomes[best].chosen, chosen)
+            row |= {"se": outcome.criterion.spread(chosen.scores), "lead": lead, "se_lead": error}
+        rows.append(row)
+    return pd.DataFrame(rows), best

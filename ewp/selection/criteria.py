@@ -1,0 +1,389 @@
+"""Criteria by which a penalty is chosen without labels, behind one small interface.
+
+A criterion draws replicates once (folds, pairs of subsamples, permutations) and scores the options
+of a fit on each of them; larger is better. It knows nothing of grids, rules or tables. Labels of
+the user's own never get here: there is no argument for them. A criterion of the user's own needs
+`replicates`, `score` and `spread`; the rest has defaults in `CriterionDefaults`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from scipy.special import entr
+
+from ewp.common.types import Array
+from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
+from ewp.engine.array import nearest_centroids
+from ewp.metrics import rand_index
+from ewp.selection.density import PartitionDensity, resolution
+from ewp.solver.fit import Fit, FitOptions, fit_array
+
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "CriterionDefaults",
+    "Gap",
+    "OwnCriterion",
+    "Predictive",
+    "Score",
+    "Stability",
+]
+
+#: With fewer rows than this the folds are drawn again, but not more often than this.
+_ENOUGH_ROWS = 500
+_MOST_REPEATS = 2
+#: Share of a sum of squares below which a difference is a rounding error.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one replicate says of the options of a fit.
+
+    Attributes
+    ----------
+    value : float
+        The criterion; larger is better.
+    effective_features : float
+        Exponential of the entropy of the replicate's weights.
+    rows : ndarray or None
+        Values of single rows (NaN for those that were not held out) or permutations, where the
+        value is their mean: they tell how exactly two of them can be told apart.
+    copies : ndarray or None
+        How many rows every one of `rows` stands for, one if not given.
+    labels : ndarray or None
+        The replicate's partition of all rows, where that costs nothing.
+    significant_features : float
+        Number of features whose means differ significantly between the clusters, where known.
+    agreement : float
+        Adjusted Rand index of two partitions, where the replicate makes two.
+    """
+
+    value: float
+    effective_features: float
+    rows: Array | None = None
+    copies: Array | None = None
+    labels: np.ndarray | None = None
+    significant_features: float = float("nan")
+    agreement: float = float("nan")
+
+
+class Criterion(Protocol):
+    """What the selection asks of a criterion."""
+
+    name: str
+    unit: str
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw what all options are scored on."""
+
+    def score(
+        self, X: Array, weight: Array | None, options: FitOptions, replicate: Any, seed: int
+    ) -> Score:
+        """Score options, whose penalty is meant for all rows, on one replicate."""
+
+    def spread(self, scores: list[Score]) -> float:
+        """Return the standard error of the mean of the replicates' values."""
+
+    def for_rows(self, X: Array, weight: Array | None) -> Criterion:
+        """Return the criterion for the rows of positive weight alone, numbered anew."""
+
+    def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
+        """Whether every part of the rows that is fitted has k distinct rows, with one to spare.
+
+        Parameters
+        ----------
+        group : ndarray of shape (n,)
+            A number for every row, the same for equal rows.
+        distinct : int
+            Number of distinct rows.
+        k : int
+        """
+
+    def values(self, scores: list[Score]) -> Array:
+        """Return the single values that a table of the candidate shows."""
+
+
+class CriterionDefaults:
+    """What a criterion need not say: it takes all rows as they are, and a value a replicate."""
+
+    #: Whether splits of the user's own can take the place of a number of replicates.
+    takes_splits: ClassVar[bool] = False
+
+    def for_rows(self, X: Array, weight: Array | None) -> Self:
+        """Return the criterion itself."""
+        return self
+
+    def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
+        """Return True."""
+        return True
+
+    def values(self, scores: list[Score]) -> Array:
+        """Return the value of every replicate."""
+        return np.array([score.value for score in scores])
+
+
+class OwnCriterion(CriterionDefaults):
+    """A criterion of the user's own that has nothing but `replicates`, `score` and `spread`."""
+
+    def __init__(self, own: Any) -> None:
+        self.name = str(getattr(own, "name", type(own).__name__))
+        self.unit = str(getattr(own, "unit", self.name))
+        self.replicates, self.score, self.spread = own.replicates, own.score, own.spread
+
+
+def _features(found: Fit) -> float:
+    return float(np.exp(entr(found.weights).sum()))
+
+
+def _fit_share(
+    X: Array, weight: Array | None, rows: np.ndarray, options: FitOptions, seed: int
+) -> Fit:
+    """Fit to some of the rows, with the penalty in proportion to their weight."""
+    share = len(rows) / len(X) if weight is None else float(weight[rows].sum() / weight.sum())
+    scaled = dataclasses.replace(options, lam=options.penalty * share)
+    part = None if weight is None else weight[rows]
+    return fit_array(X[rows], part, scaled, np.random.default_rng(seed))
+
+
+def _predict(found: Fit, X: Array) -> np.ndarray:
+    return nearest_centroids(X, found.centroids, found.weights, found.center, found.scale)[0]
+
+
+def _mean_error(scores: list[Score]) -> float:
+    if len(scores) < 2:
+        return float("nan")
+    return float(np.std([score.value for score in scores], ddof=1) / np.sqrt(len(scores)))
+
+
+def _copies(weight: Array | None) -> Array | None:
+    """Weights as numbers of copies: weights whose mean is below one cannot be, and are raised."""
+    return None if weight is None else weight * max(1.0, len(weight) / float(weight.sum()))
+
+
+@dataclass
+class Predictive(CriterionDefaults):
+    """Nats a held-out row gains from the partition in all features, see `ewp.selection.density`.
+
+    Parameters
+    ----------
+    cv : int, splitter or list of Fold
+        Number of folds, or what `ewp.data.splits.folds` takes. The default folds keep equal rows
+        together, and are drawn more than once when rows are few.
+    """
+
+    cv: Any = 5
+    name: str = "predictive"
+    unit: str = "nats gained a row"
+    takes_splits: ClassVar[bool] = True
+
+    def for_rows(self, X: Array, weight: Array | None) -> Predictive:
+        """Return the criterion for the rows of positive weight alone, numbered anew.
+
+        A splitter is asked here, once, for all rows, which is what row numbers and groups of the
+        user's own refer to.
+        """
+        if isinstance(self.cv, int | np.integer):
+            return self
+        return dataclasses.replace(self, cv=of_positive_weight(given_folds(X, self.cv), weight))
+
+    def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
+        """Whether every fold trains on enough rows; splits of the user's own must."""
+        if isinstance(self.cv, int | np.integer):
+            folds = int(self.cv)
+            return distinct >= folds and distinct - -(-distinct // folds) > k
+        for i, fold in enumerate(self.cv):
+            seen = len(np.unique(group[fold.train]))
+            if seen <= k:
+                raise ValueError(
+                    f"split {i} of cv trains on {seen} distinct rows, too few to score k={k}; "
+                    "train on more rows, or ask for fewer clusters"
+                )
+        return True
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw the folds; each comes with the resolution of the columns."""
+        copies = _copies(weight)
+        rows = len(X) if copies is None else int(copies.sum())
+        repeats = 1
+        if isinstance(self.cv, int | np.integer):
+            repeats = min(max(_ENOUGH_ROWS // rows, 1), _MOST_REPEATS)
+        drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
+        cell = resolution(X, copies)
+        return [(fold, cell) for fold in drawn]
+
+    def score(
+        self,
+        X: Array,
+        weight: Array | None,
+        options: FitOptions,
+        replicate: tuple[Fold, Array],
+        seed: int,
+    ) -> Score:
+        """Fit on a fold's training rows and score the partition on its test rows."""
+        (train, test), cell = replicate
+        found = _fit_share(X, weight, train, options, seed)
+        labels = _predict(found, X)
+        copies = _copies(weight)
+        part = None if copies is None else copies[train]
+        density = PartitionDensity.estimate(X[train], labels[train], part, cell)
+        gain = density.gain(X[test])
+        value = np.average(gain, weights=None if weight is None else weight[test])
+        rows = np.full(len(X), np.nan)
+        rows[test] = gain
+        return Score(
+            float(value),
+            _features(found),
+            rows,
+            copies,
+            labels=labels,
+            significant_features=len(density.columns),
+        )
+
+    def spread(self, scores: list[Score]) -> float:
+        """Standard error of the mean over folds."""
+        return _mean_error(scores)
+
+
+@dataclass
+class Stability(CriterionDefaults):
+    """Agreement of fits to overlapping subsamples, corrected for what permuted columns give.
+
+    Two fits to subsamples label all rows; their adjusted Rand index S is already corrected for
+    chance. A solution that uses one feature, or rounds along one axis, is stable without any
+    clusters: as stable as on data whose columns were permuted independently, S0. The value is
+    ``(S - S0) / (1 - S0)``, -1 at least; S0 counts as 0.99 at most, so that perfect agreement is
+    1 even where single columns have clusters of their own. One cluster agrees with nothing.
+
+    Parameters
+    ----------
+    n_pairs : int
+    share : float
+        Share of the rows in a subsample.
+    """
+
+    n_pairs: int = 5
+    share: float = 0.8
+    name: str = "stability"
+    unit: str = "corrected adjusted Rand index"
+
+    def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
+        """Whether a subsample has enough rows."""
+        return round(self.share * distinct) > k
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw pairs of subsamples and permutations of the columns."""
+        pairs = subsample_pairs(X, weight, self.n_pairs, self.share, rng)
+        return [(first, second, int(rng.integers(2**31))) for first, second in pairs]
+
+    def score(
+        self, X: Array, weight: Array | None, options: FitOptions, replicate: Any, seed: int
+    ) -> Score:
+        """Compare two fits, on the data and on permuted columns."""
+        first, second, permutation = replicate
+        agreement, features = self._agreement(X, weight, first, second, options, seed)
+        permuted = _permute(X, permutation)
+        chance, _ = self._agreement(permuted, weight, first, second, options, seed)
+        return Score(_corrected(agreement, chance), features, agreement=agreement)
+
+    @staticmethod
+    def _agreement(
+        X: Array,
+        weight: Array | None,
+        first: np.ndarray,
+        second: np.ndarray,
+        options: FitOptions,
+        seed: int,
+    ) -> tuple[float, float]:
+        one = _fit_share(X, weight, first, options, seed)
+        two = _fit_share(X, weight, second, options, seed)
+        partitions = _predict(one, X), _predict(two, X)
+        trivial = any(np.ptp(labels) == 0 for labels in partitions)
+        agreement = 0.0 if trivial else rand_index(*partitions, _copies(weight))
+        return agreement, _features(one)
+
+    def spread(self, scores: list[Score]) -> float:
+        """Standard error of the mean over pairs."""
+        return _mean_error(scores)
+
+
+@dataclass
+class Gap(CriterionDefaults):
+    r"""Permutation gap of the weighted between-cluster dispersion.
+
+    With :math:`B_\lambda = \sum_l w_l (T_l - D_l)` at the fit, the gap is :math:`\log B_\lambda`
+    minus its mean over data whose columns were permuted independently, as Witten and Tibshirani
+    (2010) choose the bound of sparse k-means. The standard error is the standard deviation over
+    permutations times :math:`\sqrt{1 + 1/n}`, as in Tibshirani, Walther and Hastie (2001).
+
+    Parameters
+    ----------
+    n_perms : int
+    """
+
+    n_perms: int = 5
+    name: str = "gap"
+    unit: str = "gap of log between-cluster dispersion"
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw the permutations: one replicate, so that the data are fitted once."""
+        return [[int(seed) for seed in rng.integers(2**31, size=self.n_perms)]]
+
+    def score(
+        self, X: Array, weight: Array | None, options: FitOptions, replicate: list[int], seed: int
+    ) -> Score:
+        """Log dispersion of the data minus that of every permutation."""
+        everything = np.arange(len(X))
+        found = _fit_share(X, weight, everything, options, seed)
+        null = [
+            _between(_fit_share(_permute(X, p), weight, everything, options, seed))
+            for p in replicate
+        ]
+        gaps = np.log(_between(found)) - np.log(null)
+        return Score(float(gaps.mean()), _features(found), gaps)
+
+    def spread(self, scores: list[Score]) -> float:
+        """Standard deviation over permutations, inflated for their number."""
+        gaps = np.concatenate([score.rows for score in scores if score.rows is not None])
+        return float(np.std(gaps) * np.sqrt(1.0 + 1.0 / len(gaps)))
+
+    def values(self, scores: list[Score]) -> Array:
+        """Return the gaps of all permutations, which one replicate has."""
+        return np.array([gap for score in scores if score.rows is not None for gap in score.rows])
+
+
+def _corrected(agreement: float, chance: float) -> float:
+    """Agreement beyond what permuted columns reach, as a share of what there is to reach.
+
+    >>> _corrected(0.9, 0.5), _corrected(1.0, 1.0), _corrected(0.3, 1.0)
+    (0.8, 1.0, -1.0)
+    """
+    chance = min(max(chance, 0.0), 0.99)
+    return max((agreement - chance) / (1.0 - chance), -1.0)
+
+
+def _permute(X: Array, seed: int) -> Array:
+    """Permute the columns independently; weights stay with the places of the rows."""
+    return np.random.default_rng(seed).permuted(X, axis=0)
+
+
+def _between(found: Fit) -> float:
+    """Weighted dispersion between the clusters; of a single one, the rounding error of the total.
+
+    So the gap of one cluster is that of the totals, which is next to nothing.
+    """
+    within = float(found.partition.within.sum())
+    total = float(found.squares @ found.weights)
+    return max(total - within, _ROUNDING * total, np.finfo(float).tiny)
+
+
+#: The criteria by name; each takes a number of replicates first.
+CRITERIA: dict[str, type[Any]] = {
+    "predictive": Predictive,
+    "stability": Stability,
+    "gap": Gap,
+}

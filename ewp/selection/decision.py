@@ -1,0 +1,378 @@
+"""Deciding what is automatic in a fit: the penalty, the scaling, the form of the weights.
+
+`select_candidate` works on a validated array and is what ``lam="auto"`` calls; the selection rules
+are functions of the candidates' scores and of nothing else. What a user sees of it is in
+`ewp.select`. There is no argument for labels.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ewp.common.checks import check_choice, check_integer, check_number
+from ewp.common.types import Array
+from ewp.data.canonical import distinct_groups
+from ewp.display.formatting import counted, short
+from ewp.engine.kernel import hard_sums
+from ewp.selection.criteria import CRITERIA, Criterion, OwnCriterion
+from ewp.selection.grid import Family
+from ewp.selection.search import (
+    MIN_LEAD,
+    Candidate,
+    make_candidates,
+    score_candidates,
+    within_tolerance,
+)
+from ewp.solver.fit import FitOptions, WarmStart
+
+__all__ = [
+    "SELECTION_RULES",
+    "Decision",
+    "SelectionOptions",
+    "SelectionOutcome",
+    "SelectionRule",
+    "decide",
+    "select_candidate",
+]
+
+#: Partitions of the replicates that the fit to all rows tries, and rows looked at together.
+_MOST_WARM_STARTS, _ROWS = 5, 4096
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """Which of the candidates that score about as well as the best is taken.
+
+    Attributes
+    ----------
+    name : str
+    slack : float
+        Standard errors of the difference by which a candidate may fall short of the best.
+    equal : float
+        Part of the best score by which it may fall short in any case.
+    stable : bool
+        Take the most stable one and, among equally stable ones, the one whose effective number
+        of features is closest to the number of features in which its clusters differ; otherwise,
+        and where replicates have no partitions of all rows to compare, the one with the largest
+        penalty.
+    """
+
+    name: str
+    slack: float
+    equal: float
+    stable: bool
+
+    def words(self, made: Decision) -> str:
+        """Say by what rule a candidate was chosen."""
+        if not self.slack:
+            return "the best"
+        what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
+        steps = ((made.chosen, made.top), (made.top, made.best))
+        by_error = all(a is b or within_tolerance(a, b, self.slack, 0.0) for a, b in steps)
+        limit = f"{short(self.slack)} SE" if by_error else f"{self.equal:.2%}"
+        return f"{what} within {limit} of the best"
+
+    def allows(self, entry: Candidate, best: Candidate) -> bool:
+        """Whether a candidate scores about as well as the best."""
+        return within_tolerance(entry, best, self.slack, self.equal)
+
+    def asks_stability(self, entry: Candidate) -> bool:
+        """Whether the stability of a candidate decides."""
+        return self.stable and len(entry.partitions) > 1
+
+
+SELECTION_RULES = {
+    rule.name: rule
+    for rule in (
+        SelectionRule("stable", 0.5, MIN_LEAD, True),
+        SelectionRule("1se", 1.0, 0.0, False),
+        SelectionRule("max", 0.0, 0.0, False),
+    )
+}
+
+
+class Decision(NamedTuple):
+    """What was chosen, and against what.
+
+    Attributes
+    ----------
+    chosen : Candidate
+    runner_up : Candidate or None
+        The best of the other families, or the next best penalty if there is one family only.
+    best : Candidate
+        The best mean of all.
+    top : Candidate
+        The best mean of the chosen family.
+    """
+
+    chosen: Candidate
+    runner_up: Candidate | None
+    best: Candidate
+    top: Candidate
+
+
+def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
+    """Choose a candidate and the runner-up.
+
+    The best mean sets the standard. A family whose best is within the rule's slack is as good,
+    and the one that units cannot change comes first. In that family the rule picks among the
+    penalties within its slack. Standard errors are those of the differences between two
+    candidates, see `ewp.selection.search.paired_difference`.
+
+    Parameters
+    ----------
+    entries : list of Candidate
+        Scored candidates; only those with all replicates compete.
+    rule : SelectionRule
+    """
+    complete = max(len(entry.scores) for entry in entries)
+    racing = [entry for entry in entries if len(entry.scores) == complete]
+    best = max(racing, key=lambda entry: (entry.mean, entry.lam))
+    of_family: dict[Family, Candidate] = {}
+    for entry in racing:
+        champion = of_family.get(entry.family)
+        if champion is None or (entry.mean, entry.lam) > (champion.mean, champion.lam):
+            of_family[entry.family] = entry
+    equals = [entry for entry in of_family.values() if rule.allows(entry, best)]
+    top = min(equals, key=lambda entry: entry.family.rank)
+
+    def preference(entry: Candidate) -> tuple[float, ...]:
+        if not rule.asks_stability(entry):
+            return (entry.lam,)
+        return (round(entry.stability, 2), -round(entry.mismatch, 2), entry.lam)
+
+    rivals = [entry for entry in racing if entry.family == top.family]
+    chosen = max((entry for entry in rivals if rule.allows(entry, top)), key=preference)
+    others = [entry for family, entry in of_family.items() if family != chosen.family]
+    if not others:
+        others = [entry for entry in racing if entry is not chosen]
+    runner_up = max(others, key=lambda entry: entry.mean) if others else None
+    return Decision(chosen, runner_up, best, top)
+
+
+@dataclass(frozen=True)
+class SelectionOptions:
+    """How to select; see `ewp.select_lambda` for the meaning."""
+
+    lams: Any = None
+    criterion: Any = "predictive"
+    cv: Any = 5
+    rule: str = "stable"
+    n_lams: int = 10
+    #: Whether an interrupted selection is decided by the replicates that are finished.
+    partial: bool = True
+
+    def with_folds(self, X: Array) -> SelectionOptions:
+        """Return the options with the criterion made and a splitter asked, once and for all."""
+        return dataclasses.replace(self, criterion=self.make_criterion().for_rows(X, None))
+
+    def make_criterion(self) -> Criterion:
+        """Return the criterion that was named, or the user's own."""
+        if isinstance(self.criterion, str):
+            check_choice("criterion", self.criterion, tuple(CRITERIA))
+            kind = CRITERIA[self.criterion]
+            number = isinstance(self.cv, numbers.Number) or not kind.takes_splits
+            named: Criterion = kind(check_integer("cv", self.cv, least=2) if number else self.cv)
+            return named
+        own: Any = self.criterion
+        methods = ("replicates", "score", "spread")
+        if isinstance(own, type) or not all(callable(getattr(own, m, None)) for m in methods):
+            raise ValueError(
+                f"criterion={own!r} is no criterion; give one of "
+                f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
+                f"{', '.join(methods)}"
+            )
+        complete = all(hasattr(own, m) for m in ("for_rows", "has_enough_rows", "values"))
+        criterion: Criterion = own if complete else OwnCriterion(own)
+        return criterion
+
+    def make_rule(self) -> SelectionRule:
+        """Return the rule that was named."""
+        check_choice("rule", self.rule, tuple(SELECTION_RULES))
+        return SELECTION_RULES[self.rule]
+
+    def penalties(self) -> Array | None:
+        """Return the user's penalties, increasing and checked."""
+        if self.lams is None:
+            return None
+        single = isinstance(self.lams, numbers.Number | str) or not isinstance(self.lams, Iterable)
+        given = [self.lams] if single else list(self.lams)
+        if not given:
+            raise ValueError("lams is empty; give positive penalties or None for a grid")
+        return np.unique([check_number("lams", lam, above=0) for lam in given])
+
+
+@dataclass(frozen=True)
+class SelectionOutcome:
+    """A decision and what it rests on.
+
+    Attributes
+    ----------
+    entries : list of Candidate
+    decision : Decision
+    criterion : Criterion
+    rule : SelectionRule
+    total : float
+        Sum of the sample weights.
+    complete : bool
+        False if the user interrupted the scoring.
+    found : list of WarmStart
+        Partitions of all rows that the replicates of the chosen candidate found.
+    """
+
+    entries: list[Candidate]
+    decision: Decision
+    criterion: Criterion
+    rule: SelectionRule
+    total: float
+    complete: bool = True
+    found: list[WarmStart] = dataclasses.field(default_factory=list)
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was taken."""
+        return self.decision.chosen
+
+    def apply(self, options: FitOptions, factor: float = 1.0) -> FitOptions:
+        """Return the options with the chosen penalty, scaling and form.
+
+        Parameters
+        ----------
+        options : FitOptions
+        factor : float
+            How much more the data of the fit weigh than those of the choice.
+        """
+        chosen, family = self.chosen, self.chosen.family
+        return options.settle(
+            factor * chosen.lam, standardise=family.standardise, between=family.between
+        )
+
+    def warm_starts(self, factor: float = 1.0) -> list[WarmStart]:
+        """Return the partitions found on the way, for data that weigh `factor` times as much."""
+        return [one._replace(dispersion=factor * one.dispersion) for one in self.found]
+
+    def record(self) -> dict[str, Any]:
+        """Return the decision as plain data, for the results and their file."""
+
+        def describe(entry: Candidate) -> dict[str, Any]:
+            return {
+                "lam": entry.lam,
+                "scaling": entry.family.scaling,
+                "dispersion": entry.family.dispersion,
+                "score": entry.mean,
+                "se": self.criterion.spread(entry.scores) if entry.scores else float("nan"),
+            }
+
+        chosen, runner_up, best, top = self.decision
+        return {
+            "criterion": self.criterion.name,
+            "unit": self.criterion.unit,
+            "rule": self.rule.words(self.decision),
+            "candidates": len(self.entries),
+            "replicates": max(len(entry.scores) for entry in self.entries),
+            "complete": self.complete,
+            "chosen": describe(chosen),
+            "best_score": best.mean,
+            "family_best_score": top.mean,
+            "runner_up": None if runner_up is None else describe(runner_up),
+            "total": self.total,
+            "curve": [
+                describe(entry) | {"replicates": len(entry.scores)} for entry in self.entries
+            ],
+        }
+
+
+def select_candidate(
+    X: Array,
+    weight: Array | None,
+    options: FitOptions,
+    open_families: list[Family],
+    selection: SelectionOptions,
+    rng: np.random.Generator,
+) -> SelectionOutcome:
+    """Choose among penalties and families.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    weight : ndarray of shape (n,) or None
+    options : FitOptions
+        Options of the fits; their penalty, scaling and form are ignored.
+    open_families : list of Family
+    selection : SelectionOptions
+    rng : Generator
+    """
+    criterion, rule = selection.make_criterion().for_rows(X, weight), selection.make_rule()
+    if weight is not None and not weight.all():
+        X, weight = X[weight > 0], weight[weight > 0]
+    total = float(len(X) if weight is None else weight.sum())
+    entries = make_candidates(
+        X,
+        weight,
+        open_families,
+        selection.penalties(),
+        check_integer("n_lams", selection.n_lams, least=1),
+        options.prior,
+    )
+    group, distinct = distinct_groups(X, weight)
+    if not criterion.has_enough_rows(group, distinct, options.n_clusters):
+        middle = entries[(len(entries) // len(open_families)) // 2]
+        warnings.warn(
+            f"{counted(distinct, 'distinct row')}: too few to choose a penalty for "
+            f"k={options.n_clusters}; lam={short(middle.lam)} is the middle of the grid, not a "
+            "choice; give lam, or ask for fewer clusters or folds",
+            UserWarning,
+            stacklevel=5,
+        )
+        return SelectionOutcome(
+            entries, Decision(middle, None, middle, middle), criterion, rule, total
+        )
+    complete = score_candidates(
+        X,
+        weight,
+        entries,
+        criterion,
+        options,
+        rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+    if not complete:
+        if not selection.partial:
+            raise KeyboardInterrupt
+        finished = max(len(entry.scores) for entry in entries)
+        warnings.warn(
+            f"selection interrupted: {counted(finished, 'replicate')} finished, which decide; the "
+            "fit to all rows follows",
+            UserWarning,
+            stacklevel=5,
+        )
+    decision = decide(entries, rule)
+    found = _warm_starts(X, weight, decision.chosen, options.n_clusters)
+    return SelectionOutcome(entries, decision, criterion, rule, total, complete, found)
+
+
+def _warm_starts(X: Array, weight: Array | None, chosen: Candidate, k: int) -> list[WarmStart]:
+    """Describe the partitions that the replicates of a candidate gave to all rows."""
+    mass = np.ones(len(X)) if weight is None else weight
+    found = []
+    for labels in chosen.partitions[:_MOST_WARM_STARTS]:
+        size = np.bincount(labels, mass, k)
+        if len(size) > k or not size.all():
+            continue
+        centroids = hard_sums(labels, k, mass, X) / size[:, None]
+        dispersion = np.zeros(X.shape[1])
+        for start in range(0, len(X), _ROWS):
+            rows = slice(start, start + _ROWS)
+            difference = X[rows] - centroids[labels[rows]]
+            difference *= difference
+            dispersion += mass[rows] @ difference
+        found.append(WarmStart(centroids, dispersion))
+    return found

@@ -1,0 +1,147 @@
+"""The grid of penalties, and the families (a scaling with a form of the weights) it is tried on.
+
+A useful range of the penalty depends on the rows' number and on the scale of every column: from
+one feature takes all to all weights equal. It is read off the total sums of squares, which are the
+dispersions of the collapsed solution that every annealing starts from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import entr, softmax
+
+from ewp.common.checks import check_choice, check_integer
+from ewp.common.parallel import one_blas_thread
+from ewp.common.types import Array
+from ewp.data.validation import check_data, check_distinct, check_sample_weight
+from ewp.engine.array import ArrayEngine
+
+__all__ = ["Family", "families", "lambda_path", "penalty_grid"]
+
+#: Weights of two features, one without dispersion within clusters and one without structure,
+#: differ by a factor exp(1 / _LARGEST) at the upper end, exp(1 / _SMALLEST) at the lower.
+_LARGEST = 4.0
+_SMALLEST = 1 / 50
+_FINE = 200
+#: How much of the grid follows the effective number of features; the rest follows log(lam).
+_FOLLOW = 0.5
+
+
+def penalty_grid(totals: Array, n_lams: int, *, between: bool) -> Array:
+    """Increasing grid of penalties for columns with the given total sums of squares.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (p,)
+        Positive sums of squares about the mean.
+    n_lams : int
+    between : bool
+        Whether the weights reward the dispersion between clusters: then only the largest columns
+        set the scale.
+    """
+    largest = _LARGEST * float(totals.max())
+    smallest = _SMALLEST * float(totals.max() if between else totals.min())
+    fine = np.geomspace(smallest, largest, _FINE)
+    along = np.linspace(0.0, 1.0, _FINE)
+    # log of the effective number of features; equal from the start in the between form
+    features = entr(softmax(-totals / fine[:, None], axis=1)).sum(axis=1)
+    travelled = np.concatenate([[0.0], np.abs(np.diff(features)).cumsum()])
+    if not between and travelled[-1] > 0.1:
+        along = _FOLLOW * travelled / travelled[-1] + (1 - _FOLLOW) * along
+    wanted = np.linspace(0.0, 1.0, n_lams) if n_lams > 1 else np.array([0.5])
+    grid: Array = np.exp(np.interp(wanted, along, np.log(fine)))
+    return grid
+
+
+def lambda_path(
+    X: Any,
+    k: int,
+    n_lams: int = 10,
+    *,
+    scale: str | None = None,
+    dispersion: str = "within",
+    sample_weight: Any = None,
+) -> Array:
+    r"""Data-driven grid of penalties, from one feature takes all to all weights equal.
+
+    The ends follow from the columns' total sums of squares :math:`T_l`: four times the largest
+    at the top, where weights can differ by a factor of :math:`e^{1/4}` at most; a fiftieth of the
+    smallest (of the largest in the between form) at the bottom. Between them the points follow
+    the effective number of features at the collapsed solution,
+    :math:`\exp(\text{entropy of } e^{-T_l/\lambda})`, and the logarithm of the penalty, so that
+    columns whose variances differ by many orders of magnitude all get their share. At the bottom
+    a fit has one feature, or few that separate its clusters equally well.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+    k : int
+        Number of clusters; at most the number of distinct rows.
+    n_lams : int, default=10
+        Length of the grid; a single penalty is the middle one.
+    scale : {None, "standard"}, default=None
+        For raw or for standardised features.
+    dispersion : {"within", "between"}, default="within"
+        Form of the weight rule.
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    ndarray of shape (n_lams,)
+        Increasing penalties in the units of a sum over rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> lambda_path(X, 2, n_lams=5, scale="standard").round(1).tolist()
+    [2.0, 7.5, 28.3, 106.4, 400.0]
+    """
+    array = check_data(X)
+    weight = check_sample_weight(sample_weight, len(array))
+    check_distinct(array, check_integer("k", k, least=1), weight)
+    check_choice("scale", scale, (None, "standard"))
+    check_choice("dispersion", dispersion, ("within", "between"))
+    check_integer("n_lams", n_lams, least=1)
+    with one_blas_thread():
+        engine = ArrayEngine(array, weight, scale=scale)
+    varying = engine.varying & (engine.squares > 0)
+    totals = engine.squares[varying] if varying.any() else np.ones(1)
+    return penalty_grid(totals, n_lams, between=dispersion == "between")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A scaling with a form of the weights; both forms agree on standardised features."""
+
+    standardise: bool
+    between: bool
+
+    @property
+    def scaling(self) -> str:
+        """Name of the scaling in results."""
+        return "standard" if self.standardise else "none"
+
+    @property
+    def dispersion(self) -> str:
+        """Name of the form in results."""
+        return "between" if self.between else "within"
+
+    @property
+    def rank(self) -> int:
+        """Preference among families that score alike: a fit that units cannot change first."""
+        return 0 if self.standardise else 1 + self.between
+
+
+def families(scale: str | None, dispersion: str) -> list[Family]:
+    """Return the families that "auto" leaves open, preferred ones first."""
+    forms = {"auto": (False, True), "within": (False,), "between": (True,)}[dispersion]
+    found = []
+    if scale in ("auto", "standard"):
+        found.append(Family(standardise=True, between=dispersion == "between"))
+    if scale in ("auto", None):
+        found += [Family(standardise=False, between=form) for form in forms]
+    return found

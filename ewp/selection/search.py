@@ -1,0 +1,266 @@
+"""Candidates for a penalty, and their scores by a criterion.
+
+A candidate is a family (a scaling with a form of the weights) and a penalty. Candidates that the
+first replicates show to be hopeless are not scored on the others. Which one is taken is decided in
+`ewp.selection.decision`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from ewp.common.parallel import in_one_blas_thread, tqdm
+from ewp.common.types import Array
+from ewp.engine.array import ArrayEngine
+from ewp.metrics import rand_index
+from ewp.selection.criteria import Criterion, Score
+from ewp.selection.grid import Family, penalty_grid
+from ewp.solver.fit import FitOptions
+
+__all__ = [
+    "MIN_LEAD",
+    "ROUNDING",
+    "Candidate",
+    "eliminate_hopeless",
+    "make_candidates",
+    "paired_difference",
+    "score_candidates",
+    "within_tolerance",
+]
+
+#: Sums of squares below this lose digits when they are divided.
+_TINIEST = 1e-290
+#: A lead of less than this part of the best score is none, however small its standard error:
+#: with many rows the error of a difference vanishes, and what is best by a hair may lie next to
+#: where the solution collapses.
+MIN_LEAD = 1e-4
+#: Differences of the criterion that are rounding errors.
+ROUNDING = 1e-9
+#: A candidate is hopeless if it is so many standard errors below the best, after one replicate
+#: (which may be a bad fit) and after more, judged by at least so many rows.
+_HOPELESS = (10.0, 4.0)
+_FEWEST_ROWS = 50
+
+
+@dataclass
+class Candidate:
+    """A family and a penalty, with what the replicates said of it."""
+
+    family: Family
+    lam: float
+    scores: list[Score] = field(default_factory=list)
+
+    @property
+    def values(self) -> Array:
+        """The criterion on every replicate that was run."""
+        return np.array([score.value for score in self.scores])
+
+    @property
+    def mean(self) -> float:
+        """Mean of the criterion."""
+        return float(self.values.mean()) if self.scores else float("nan")
+
+    @property
+    def effective_features(self) -> float:
+        """Mean effective number of features."""
+        if not self.scores:
+            return float("nan")
+        return float(np.mean([score.effective_features for score in self.scores]))
+
+    @property
+    def mismatch(self) -> float:
+        """How far the weights are from the features in which the clusters differ.
+
+        Distance of the logarithms of their numbers, effective and significant.
+        """
+        counts = [max(score.significant_features, 1.0) for score in self.scores]
+        return float(abs(np.log(self.effective_features) - np.log(np.mean(counts))))
+
+    @property
+    def partitions(self) -> list[np.ndarray]:
+        """The replicates' partitions of all rows, where the criterion has them."""
+        return [score.labels for score in self.scores if score.labels is not None]
+
+    @property
+    def stability(self) -> float:
+        """Mean adjusted Rand index between partitions of all rows, NaN where there are none.
+
+        Those of the replicates, or of the two fits of each of them.
+        """
+        copies = self.scores[0].copies if self.scores else None
+        found = [rand_index(one, two, copies) for one, two in combinations(self.partitions, 2)]
+        found += [score.agreement for score in self.scores if np.isfinite(score.agreement)]
+        return float(np.mean(found)) if found else float("nan")
+
+
+def make_candidates(
+    X: Array,
+    weight: Array | None,
+    families: list[Family],
+    lams: Array | None,
+    n_lams: int,
+    prior: Array | None = None,
+) -> list[Candidate]:
+    """Every family with its own grid of penalties, or with the given ones.
+
+    Features that a prior excludes have no part in the grid.
+    """
+    found = []
+    for family in families:
+        engine = ArrayEngine(X, weight, scale="standard" if family.standardise else None)
+        used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
+        _check_tiny(engine, used)
+        grid = lams
+        if grid is None:
+            totals = engine.squares[used] if used.any() else np.ones(1)
+            grid = penalty_grid(totals, n_lams, between=family.between)
+        found += [Candidate(family, float(lam)) for lam in grid]
+    return found
+
+
+def _check_tiny(engine: ArrayEngine, used: np.ndarray) -> None:
+    """Check that no column varies so little that ratios of its squares lose their digits."""
+    squares = engine.squares * engine.scale**2
+    tiny = np.flatnonzero(used & (squares < _TINIEST))
+    if len(tiny):
+        raise ValueError(
+            f"column {tiny[0]} of X varies so little (sum of squares {squares[tiny[0]]:.2g}) that "
+            "its squares vanish in floating point; multiply it by a constant"
+        )
+
+
+def score_candidates(
+    X: Array,
+    weight: Array | None,
+    entries: list[Candidate],
+    criterion: Criterion,
+    options: FitOptions,
+    rng: np.random.Generator,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> bool:
+    """Score candidates in place, replicate by replicate.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    weight : ndarray of shape (n,) or None
+    entries : list of Candidate
+    criterion : Criterion
+    options : FitOptions
+        Options of the fits; family and penalty come from the candidates.
+    rng : Generator
+    n_jobs : int or None
+        Number of processes, as in joblib. The scores do not depend on it.
+    progress : bool
+
+    Returns
+    -------
+    bool
+        False if the user interrupted it: what was scored until then is kept.
+    """
+    replicates = criterion.replicates(X, weight, rng)
+    seeds = rng.integers(2**31, size=len(replicates))
+    alive = list(entries)
+    with (
+        tqdm(
+            total=len(entries) * len(replicates),
+            desc=criterion.name,
+            unit=" scores",
+            disable=not progress,
+        ) as bar,
+        Parallel(n_jobs=n_jobs, return_as="generator") as pool,
+    ):
+        for finished, (replicate, seed) in enumerate(zip(replicates, seeds, strict=True), 1):
+            settled = [_candidate_options(options, entry) for entry in alive]
+            jobs = (
+                delayed(in_one_blas_thread)(criterion.score, X, weight, one, replicate, int(seed))
+                for one in settled
+            )
+            try:
+                for entry, score in zip(alive, pool(jobs), strict=True):
+                    entry.scores.append(score)
+                    bar.update()
+                kept = eliminate_hopeless(alive)
+            except KeyboardInterrupt:
+                _keep_complete(alive)
+                if not any(entry.scores for entry in entries):
+                    raise
+                return False
+            bar.total -= (len(alive) - len(kept)) * (len(replicates) - finished)
+            alive = kept
+    return True
+
+
+def _candidate_options(options: FitOptions, entry: Candidate) -> FitOptions:
+    """Return the options of a candidate; two steps of the exponent at once are good enough here."""
+    lighter = dataclasses.replace(options, eta=options.eta**2, polish=options.effort.lighter)
+    family = entry.family
+    return lighter.settle(entry.lam, standardise=family.standardise, between=family.between)
+
+
+def _keep_complete(alive: list[Candidate]) -> None:
+    """Drop the scores of a replicate that not all candidates have seen."""
+    least = min(len(entry.scores) for entry in alive)
+    for entry in alive:
+        del entry.scores[least:]
+
+
+def paired_difference(one: Candidate, other: Candidate) -> tuple[float, float]:
+    """Mean of ``one - other`` and its standard error.
+
+    Both are over rows where rows have values (averaged over the replicates that held them out, a
+    row of weight 2 twice), over replicates otherwise.
+    """
+    pairs = list(zip(one.scores, other.scores, strict=True))
+    rows = [a.rows - b.rows for a, b in pairs if a.rows is not None and b.rows is not None]
+    copies = None
+    if rows:
+        held_out = np.isfinite(rows)
+        counted = held_out.any(axis=0)
+        difference = np.where(held_out, rows, 0.0).sum(axis=0)[counted]
+        difference /= held_out.sum(axis=0)[counted]
+        copies = one.scores[0].copies
+        copies = None if copies is None else copies[counted]
+    else:
+        difference = np.array([a.value - b.value for a, b in pairs])
+    count = len(difference) if copies is None else float(copies.sum())
+    mean = np.average(difference, weights=copies)
+    square = np.average((difference - mean) ** 2, weights=copies)
+    error = np.sqrt(square / (count - 1)) if count > 1 else 0.0
+    return float(mean), float(error)
+
+
+def within_tolerance(
+    one: Candidate, best: Candidate, slack: float, equal: float = MIN_LEAD
+) -> bool:
+    """Whether a candidate is as good as the best.
+
+    Parameters
+    ----------
+    one, best : Candidate
+    slack : float
+        Standard errors of the difference by which it may fall short.
+    equal : float
+        Part of the best score by which it may fall short in any case.
+    """
+    lead, error = paired_difference(best, one)
+    return lead <= max(slack * error, equal * abs(best.mean)) + ROUNDING
+
+
+def eliminate_hopeless(alive: list[Candidate]) -> list[Candidate]:
+    """Leave out what is far below the best, as far as rows can tell."""
+    best = max(alive, key=lambda entry: entry.mean)
+    rows = [score.rows for score in best.scores if score.rows is not None]
+    copies = best.scores[0].copies
+    seen = np.isfinite(rows) * (1.0 if copies is None else copies)
+    if seen.sum() < _FEWEST_ROWS:
+        return alive
+    margin = _HOPELESS[min(len(rows), len(_HOPELESS)) - 1]
+    return [entry for entry in alive if within_tolerance(entry, best, margin)]

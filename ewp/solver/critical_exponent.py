@@ -1,0 +1,171 @@
+"""The critical exponent: where the collapsed solution of the annealing loses its stability.
+
+`critical_exponent` is the public function, with the formula and its derivation; the solver uses
+`engine_critical_exponent`, which needs one pass over the data or a few products with them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ewp.common.checks import check_choice, check_number
+from ewp.common.types import Array
+from ewp.data.validation import check_data, check_prior, check_sample_weight
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import RowEngine
+from ewp.solver.weights import RelativeEntropy
+
+__all__ = ["check_exponent", "critical_exponent", "engine_critical_exponent"]
+
+#: Up to this many features the p x p matrix is formed in one pass, beyond it is only applied.
+_DENSE = 256
+#: Blocks of rows stay in a core's cache between the two products with them.
+_BLOCK_BYTES = 2**19
+#: Vectors that the search for the largest eigenvalue keeps; mostly it needs no more products.
+_VECTORS = 12
+#: Blocks of unit rows are kept between products up to this size.
+_KEPT_BYTES = 40 * 2**20
+#: Closer to zero the power mean gives rows next to a centroid nearly all influence, and rounding
+#: errors of their distances show in the objective.
+_SOFTEST = -0.1
+
+
+def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
+    """Critical exponent of an engine's data in the metric of the given weights.
+
+    Parameters
+    ----------
+    engine : RowEngine
+        Data, centred at their mean.
+    weights : ndarray of shape (p,)
+
+    Returns
+    -------
+    float
+        ``1 - 1 / (2 lambda_max(G))``, at most 1/2.
+    """
+    used = np.flatnonzero(weights * engine.squares > 0)
+    if not len(used):
+        return -np.inf  # all rows equal: nothing can split, and no exponent is critical
+    root = np.sqrt(weights[used])
+    size = max(_BLOCK_BYTES // (8 * len(used)), 16)
+    starts = range(0, engine.n, size)
+    prepared = engine.n * len(used) * 8 <= _KEPT_BYTES
+
+    def unit_rows(start: int) -> Array:
+        rows = slice(start, min(start + size, engine.n))
+        block = engine.rows(rows)[:, used] * root
+        length = np.einsum("il,il->i", block, block)
+        # a row at the mean has no direction: it contributes nothing
+        inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        if engine.sample_weight is not None:
+            inverse *= engine.sample_weight[rows]
+        block *= np.sqrt(inverse / engine.total)[:, None]
+        return block
+
+    if len(used) <= _DENSE:
+        G = np.zeros((len(used), len(used)))
+        for start in starts:
+            block = unit_rows(start)
+            G += block.T @ block
+        top = len(used) - 1
+        largest = eigh(G, eigvals_only=True, subset_by_index=(top, top))[0]
+    else:
+        kept = [unit_rows(start) for start in starts] if prepared else None
+
+        def apply(vector: Array) -> Array:
+            result = np.zeros(len(used))
+            for i, start in enumerate(starts):
+                block = unit_rows(start) if kept is None else kept[i]
+                result += (block @ vector) @ block
+            return result
+
+        operator = LinearOperator((len(used), len(used)), matvec=apply, dtype=np.float64)
+        first = np.random.default_rng(0).standard_normal(len(used))
+        found = eigsh(
+            operator, k=1, ncv=_VECTORS, which="LA", v0=first, tol=1e-9, return_eigenvectors=False
+        )
+        largest = found[0]
+    return 1.0 - 0.5 / float(largest)
+
+
+def critical_exponent(
+    X: Any, weights: Any = None, lam: float | None = None, *, sample_weight: Any = None
+) -> float:
+    r"""Exponent below which collapsed centroids leave the mean of the data.
+
+    At centroids :math:`\theta_j = \mu` the MM map multiplies a perturbation along the leading
+    eigenvector of
+
+    .. math::
+        G = W^{1/2} \Big[ \frac1n \sum_i
+            \frac{(x_i - \mu)(x_i - \mu)^T}{\|x_i - \mu\|_w^2} \Big] W^{1/2}
+
+    by :math:`2 (1 - s) \lambda_{\max}(G)`. Hence the collapsed point is stable exactly for
+    :math:`s > s_c = 1 - 1 / (2 \lambda_{\max}(G))`. An annealing that starts above :math:`s_c`
+    loses its starting centroids; `ewp.EWP` starts at ``min(-1, s_c)``. The derivation:
+
+    Put :math:`\theta_j = \mu + \delta_j` with :math:`\sum_j \delta_j = 0`. To first order
+    :math:`d_{ij} = d_i - 2 \langle x_i - \mu, \delta_j \rangle_w`, their mean over j stays
+    :math:`d_i`, and :math:`\phi_{ij} = \frac1k d_{ij}^{s-1} M_s^{1-s}` becomes
+    :math:`\frac1k (1 + 2 (1 - s) \langle x_i - \mu, \delta_j \rangle_w / d_i)`. The new centroid
+    is the mean of the rows with these weights,
+    :math:`\mu + 2 (1 - s) [\frac1n \sum_i (x_i - \mu)(x_i - \mu)^T / d_i] W \delta_j`,
+    and in the coordinates :math:`W^{1/2} \delta` the matrix is G.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, p)
+    weights : array-like of shape (p,), optional
+        Feature weights w; they are normalised to sum 1.
+    lam : float, optional
+        Without `weights`: take the weights at the collapsed point,
+        :math:`w_l \propto \exp(-n \operatorname{Var}_l / \lambda)`. Equal weights if neither is
+        given.
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        s_c, at most 1/2; ``-inf`` if all rows are equal.
+
+    Examples
+    --------
+    Isotropic data in p dimensions have s_c near 1 - p/2:
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((20000, 10))
+    >>> round(critical_exponent(X), 1)
+    -3.9
+    """
+    array = check_data(X)
+    row_weight = check_sample_weight(sample_weight, len(array))
+    engine = ArrayEngine(array, row_weight)
+    if weights is not None:
+        metric = check_prior(weights, engine.p, name="weights")
+        assert metric is not None
+        metric = metric / metric.sum()
+    elif lam is not None:
+        rule = RelativeEntropy.make(check_number("lam", lam, above=0), engine.squares)
+        metric = rule.update(engine.squares)
+    else:
+        metric = np.full(engine.p, 1.0 / engine.p)
+    return engine_critical_exponent(engine, metric)
+
+
+def check_exponent(s0: Any) -> float | None:
+    """Check the option `s0`: None for "auto", else a number, perhaps ``-inf``."""
+    if isinstance(s0, str):
+        check_choice("s0", s0, ("auto",))
+        return None
+    if s0 == -math.inf:
+        return -math.inf
+    number = check_number("s0", s0, below=0)
+    if number > _SOFTEST:
+        raise ValueError(f"s0={s0!r} must be {_SOFTEST:g} or less; the paper's choice is -1")
+    return number

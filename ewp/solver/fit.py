@@ -1,0 +1,315 @@
+"""From an engine to a finished fit: starts, annealing, polish, canonical order.
+
+`FitOptions` are the options of a fit; they travel whole from the door to the results. `solve`
+serves every member of the family (a schedule and a rule for the weights); `fit_engine` is EWP's own
+recipe on top of it: scaling, prior, critical exponent. Nothing here knows pandas or scikit-learn;
+the estimator and the results object wrap what comes out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ewp.common.types import Array
+from ewp.data.canonical import order_clusters
+from ewp.data.validation import check_spread
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import Engine, Partition, step_of_run
+from ewp.solver.critical_exponent import engine_critical_exponent
+from ewp.solver.iterate import Solution, TraceRow, iterate
+from ewp.solver.polish import PolishEffort, polish
+from ewp.solver.schedules import Schedule, annealing
+from ewp.solver.starts import choose_start
+from ewp.solver.weights import RelativeEntropy, WeightRule
+
+__all__ = ["Fit", "FitOptions", "WarmStart", "default_prior", "fit_array", "fit_engine", "solve"]
+
+
+@dataclass(frozen=True, eq=False)
+class FitOptions:
+    """The options of a fit: their defaults stand here and nowhere else.
+
+    The attributes are those of `ewp.EWP`, which says what they mean. As a user states them, `lam`,
+    `scale` and `dispersion` may be "auto"; `settle` puts in what was chosen. With a number for
+    `lam`, "auto" means raw features and the within form. `polish` may be an effort between none
+    and full.
+    """
+
+    n_clusters: int = 2
+    lam: float | str = "auto"
+    s0: float | str = "auto"
+    eta: float = 1.05
+    init: str | Array = "k-means++"
+    n_init: int = 1
+    scale: str | None = "auto"
+    dispersion: str = "auto"
+    prior: Array | None = None
+    polish: bool | PolishEffort = True
+    max_iter: int = 500
+    tol: float = 1e-8
+    random_state: Any = None
+    n_jobs: int | None = None
+    progress: bool = False
+
+    def settle(
+        self,
+        lam: float | None = None,
+        *,
+        standardise: bool | None = None,
+        between: bool | None = None,
+    ) -> FitOptions:
+        """Return the options with a penalty, a scaling and a form, by default those they have."""
+        scaled = self.standardise if standardise is None else standardise
+        form = self.between if between is None else between
+        return dataclasses.replace(
+            self,
+            lam=self.penalty if lam is None else lam,
+            scale="standard" if scaled else None,
+            dispersion="between" if form else "within",
+        )
+
+    @property
+    def penalty(self) -> float:
+        """The penalty, which must be settled."""
+        if isinstance(self.lam, str):
+            raise ValueError(f"lam={self.lam!r} has not been chosen")
+        return self.lam
+
+    @property
+    def standardise(self) -> bool:
+        """Whether features are divided by their standard deviations."""
+        return self.scale == "standard"
+
+    @property
+    def between(self) -> bool:
+        """Whether the weights have the between form."""
+        return self.dispersion == "between"
+
+    @property
+    def effort(self) -> PolishEffort:
+        """How hard the partition is polished."""
+        return PolishEffort.of(self.polish)
+
+    @property
+    def first_exponent(self) -> float | None:
+        """The exponent to start from; None for the critical one."""
+        return None if isinstance(self.s0, str) else self.s0
+
+
+class WarmStart(NamedTuple):
+    """A partition that was found before: means of its clusters, and dispersions about them.
+
+    Both are in data units, the dispersions summed over all rows.
+    """
+
+    centroids: Array
+    dispersion: Array
+
+
+@dataclass
+class Fit:
+    """A finished fit in data units, clusters in canonical order.
+
+    Attributes
+    ----------
+    solution : Solution
+        Trace, objective, convergence; its centroids are in the engine's coordinates.
+    centroids : ndarray of shape (k, p)
+        In data units.
+    weights : ndarray of shape (p,)
+    partition : Partition
+        Labels of the rows, and sizes, masses and sums of squares of the clusters.
+    center, scale, squares : ndarray of shape (p,)
+        Column means, divisors, and sums of squares after scaling.
+    total : float
+        Sum of the sample weights.
+    prior : ndarray of shape (p,)
+        Prior on the scale on which uniform is 1, 0 for excluded features.
+    s0, critical_exponent : float
+    """
+
+    solution: Solution
+    centroids: Array
+    weights: Array
+    partition: Partition
+    center: Array
+    scale: Array
+    squares: Array
+    total: float
+    prior: Array
+    s0: float
+    critical_exponent: float
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Labels of the rows."""
+        return self.partition.labels
+
+
+def _canonical(engine: Engine, solution: Solution, metric: Array) -> Solution:
+    """Put the clusters into their canonical order."""
+    statistics = engine.step_function()
+    for _ in range(len(solution.theta)):
+        # as they will be in data units, where the last digit decides between equal centroids
+        theta = engine.to_engine_units(engine.to_data_units(solution.theta))
+        mass = step_of_run(statistics, theta, metric, -math.inf).mass / engine.total
+        order = order_clusters(theta, metric, mass)
+        # rows between equal centroids go to the first, which changes when these are sorted
+        if (order == np.arange(len(order))).all():
+            break
+        solution.theta = solution.theta[order]
+    return solution
+
+
+def solve(
+    engine: Engine,
+    k: int,
+    rule: WeightRule,
+    schedule: Schedule,
+    *,
+    init: str | Array,
+    n_init: int,
+    effort: PolishEffort,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+    known: Sequence[tuple[Array, Array]] = (),
+    on_step: Callable[[TraceRow], None] | None = None,
+) -> Solution:
+    """Run from `n_init` starts, keep the lowest objective, polish it, order its clusters.
+
+    Parameters
+    ----------
+    engine : Engine
+    k : int
+    rule : WeightRule
+    schedule : Schedule
+    init : {"k-means++", "random"} or ndarray of shape (k, p)
+    n_init : int
+    effort : PolishEffort
+        How hard the best solution is polished; none for a schedule that does not end at -inf.
+    max_iter, tol
+        As in `ewp.solver.iterate`.
+    rng : Generator
+    known : sequence of (centroids, weights)
+        What the polish tries first, in the engine's coordinates.
+    on_step : callable, optional
+        Called with every row of the trace as it is made.
+    """
+    weights = rule.start()
+    # from given centroids every start is the same
+    *starts, finisher = rng.spawn((n_init if isinstance(init, str) else 1) + 1)
+    best: Solution | None = None
+    for start in starts:
+        theta = choose_start(engine.sample_for_starts(k), k, init, rule.metric(weights), start)
+        found = iterate(
+            engine, theta, weights, rule, schedule, max_iter=max_iter, tol=tol, on_step=on_step
+        )
+        if best is None or found.objective < best.objective:
+            best = found
+    assert best is not None
+    if effort.rounds and best.converged:
+        best = polish(
+            engine, best, rule, finisher, effort=effort, known=known, max_iter=max_iter, tol=tol
+        )
+    return _canonical(engine, best, rule.metric(best.weights))
+
+
+def default_prior(varying: np.ndarray) -> Array:
+    """Ones, with zeros for columns that never vary: they hold no information on clusters."""
+    return varying.astype(float) if varying.any() else np.ones(len(varying))
+
+
+def fit_array(
+    X: Array,
+    sample_weight: Array | None,
+    options: FitOptions,
+    rng: np.random.Generator,
+) -> Fit:
+    """Fit EWP to a validated array with at least as many distinct rows as clusters.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    sample_weight : ndarray of shape (n,) or None
+        Rows of weight zero have no influence and get a label all the same.
+    options : FitOptions
+        Settled, that is, with a number for the penalty.
+    rng : Generator
+
+    Returns
+    -------
+    Fit
+    """
+    engine = ArrayEngine(X, sample_weight, scale="standard" if options.standardise else None)
+    return fit_engine(engine, options, rng)
+
+
+def fit_engine(
+    engine: Engine,
+    options: FitOptions,
+    rng: np.random.Generator,
+    *,
+    known: Sequence[WarmStart] = (),
+    on_step: Callable[[TraceRow], None] | None = None,
+) -> Fit:
+    """Fit EWP to the data of an engine, which scales them as the options say.
+
+    Parameters
+    ----------
+    engine : Engine
+    options : FitOptions
+        Settled, that is, with a number for the penalty.
+    rng : Generator
+    known : sequence of WarmStart
+        Partitions found before, which the polish tries first.
+    on_step : callable, optional
+
+    Returns
+    -------
+    Fit
+    """
+    k = options.n_clusters
+    check_spread(engine.squares, k)
+    prior = default_prior(engine.varying) if options.prior is None else options.prior
+    rule = RelativeEntropy.make(options.penalty, engine.squares, prior, between=options.between)
+    critical = engine_critical_exponent(engine.sample_for_starts(k), rule.update(engine.squares))
+    schedule = annealing(options.first_exponent, options.eta, critical)
+    solution = solve(
+        engine,
+        k,
+        rule,
+        schedule,
+        init=options.init,
+        n_init=options.n_init,
+        effort=options.effort,
+        max_iter=options.max_iter,
+        tol=options.tol,
+        rng=rng,
+        known=[
+            (engine.to_engine_units(one.centroids), rule.update(one.dispersion / engine.scale**2))
+            for one in known
+        ],
+        on_step=on_step,
+    )
+    centroids = engine.to_data_units(solution.theta)
+    return Fit(
+        solution,
+        centroids,
+        solution.weights,
+        # from the centroids in data units, as predictions are made
+        engine.label(engine.to_engine_units(centroids), solution.weights),
+        engine.center,
+        engine.scale,
+        engine.squares,
+        engine.total,
+        prior,
+        schedule.start,
+        critical,
+    )
