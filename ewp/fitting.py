@@ -22,7 +22,6 @@ from ewp.data.validation import align_to_columns, check_init, check_prior, gener
 from ewp.engine import make_engine, rows_for_selection
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
-from ewp.selection.grid import Family, families
 from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import Fit, FitOptions, fit_engine
 
@@ -40,9 +39,7 @@ class FittedModel(NamedTuple):
     outcome: SelectionOutcome | None
 
 
-def check_options(
-    options: FitOptions, p: int, columns: pd.Index | None = None
-) -> tuple[FitOptions, list[Family]]:
+def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) -> FitOptions:
     """Check the options of a fit to data with p features, perhaps with names.
 
     Parameters
@@ -55,37 +52,34 @@ def check_options(
 
     Returns
     -------
-    options : FitOptions
+    FitOptions
         Checked, with arrays for `init` and `prior` in the order of the columns, and settled if
         `lam` is a number.
-    families : list of Family
-        The scalings with forms that are open if `lam` is "auto", none otherwise.
     """
     k = check_integer("n_clusters", options.n_clusters, least=1)
-    scale = check_choice("scale", options.scale, ("auto", "standard", None))
-    dispersion = check_choice("dispersion", options.dispersion, ("auto", "within", "between"))
-    open_families: list[Family] = []
-    if isinstance(options.lam, str):
-        check_choice("lam", options.lam, ("auto",))
-        open_families = families(scale, dispersion)
+    check_choice("scale", options.scale, ("auto", "standard", None))
+    check_choice("dispersion", options.dispersion, ("auto", "within", "between"))
+    lam = options.lam
+    if isinstance(lam, str):
+        check_choice("lam", lam, ("auto",))
     else:
-        options = options.settle(check_number("lam", options.lam, above=0))
+        lam = check_number("lam", lam, above=0)
     check_jobs(options.n_jobs)
     check_flag("progress", options.progress)
-    exponent = check_exponent(options.s0)
     checked = dataclasses.replace(
         options,
         n_clusters=k,
-        s0="auto" if exponent is None else exponent,
+        lam=lam,
         eta=check_number("eta", options.eta, above=1),
-        init=check_init(align_to_columns("init", options.init, columns), k, p),
         n_init=check_integer("n_init", options.n_init, least=1),
-        prior=check_prior(align_to_columns("prior", options.prior, columns), p),
         polish=check_flag("polish", options.polish),
         max_iter=check_integer("max_iter", options.max_iter, least=1),
         tol=check_number("tol", options.tol, above=0),
+        s0="auto" if (first := check_exponent(options.s0)) is None else first,
+        init=check_init(align_to_columns("init", options.init, columns), k, p),
+        prior=check_prior(align_to_columns("prior", options.prior, columns), p),
     )
-    return checked, open_families
+    return checked if isinstance(lam, str) else checked.settle()
 
 
 @one_blas_thread()
@@ -103,18 +97,17 @@ def fit_model(
     selection : SelectionOptions
         How to choose the penalty if it is "auto".
     """
-    check_jobs(options.n_jobs)
     source = open_source(X, sample_weight)
-    options, open_families = check_options(options, source.p, source.columns)
+    options = check_options(options, source.p, source.columns)
     k = options.n_clusters
     source.check_clusters(k)
     selecting, fitting = generator(options.random_state).spawn(2)
     outcome, warm_starts = None, []
-    if open_families:
+    if options.lam == "auto":
         if source.p > source.n:
             options = dataclasses.replace(options, n_init=max(options.n_init, _WIDE_STARTS))
         rows, weight, factor = rows_for_selection(source, k)
-        outcome = select_candidate(rows, weight, options, open_families, selection, selecting)
+        outcome = select_candidate(rows, weight, options, selection, selecting)
         # a single start may fail where those of the folds did not
         options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", disable=not options.progress) as bar:

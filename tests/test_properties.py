@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
-from ewp.solver.iterate import iterate
+from ewp.solver.iterate import iterate, step_of_run
 from ewp.solver.schedules import Annealed
 from ewp.solver.weights import FixedWeights, RelativeEntropy
 from tests.support import reference

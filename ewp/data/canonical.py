@@ -1,6 +1,7 @@
 """What is known of rows by value and not by position: moments, order, repetitions, samples.
 
-Means and sums of squares of the columns come from one block of rows after the other. Rows and
+Means and sums of squares of the columns come from one block of rows after the other; `block_rows`
+says how many rows make a block. Rows and
 clusters have a canonical order, so that shuffled rows give the same answer. A sample of the
 distinct rows is drawn by hashing their values: the rows with the smallest hashes, with all the
 weight that rows of these values have together. It does not depend on the order of the rows nor on
@@ -15,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ewp.common.types import Array
-from ewp.data.rows import block_rows
 
 __all__ = [
     "HashSample",
+    "block_rows",
     "column_means",
     "column_squares",
     "distinct_groups",
@@ -31,11 +32,26 @@ __all__ = [
     "varying_columns",
 ]
 
+#: A block and its buffers: not much more than a core's cache, and so many rows that the time goes
+#: into arithmetic, not into calls.
+_BLOCK_BYTES = 2**22
+#: Products of up to so many multiplications are done without packing by OpenBLAS, which is faster
+#: where few centroids meet many features.
+_UNPACKED, _FEW = 1_000_000, 32
+_FEWEST_ROWS, _MOST_ROWS = 32, 5000
 Hashes = np.ndarray
 #: Rows of a sample, as far as they fit in so many bytes, but never fewer than so many a cluster.
 _SAMPLE_ROWS = 2**16
 _SAMPLE_BYTES = 4 * 2**20
 _ROWS_A_CLUSTER = 100
+
+
+def block_rows(p: int, k: int) -> int:
+    """Return the number of rows of a block with p features for k centroids."""
+    rows = _BLOCK_BYTES // (8 * (2 * p + 3 * k))
+    if k <= _FEW:
+        rows = min(rows, _UNPACKED // (p * k))
+    return min(max(rows, _FEWEST_ROWS), _MOST_ROWS)
 
 
 def _first_row(sample_weight: Array | None) -> int:

@@ -1,4 +1,4 @@
-"""Rows in blocks: how many make a block, and rows that are not in memory.
+"""Rows that are not in memory.
 
 `RowSource` is what the rest of the package asks of rows that are no array; `FileRows`, rows of a
 binary file of which only what is asked for is read, is one. Another kind of rows needs these few
@@ -18,17 +18,10 @@ import pandas as pd
 
 from ewp.common.types import Array
 
-__all__ = ["BATCH_ROWS", "FileRows", "RowSource", "block_rows"]
+__all__ = ["BATCH_ROWS", "FileRows", "RowSource"]
 
 #: Rows that are read at once when all are wanted.
 BATCH_ROWS = 2**16
-#: A block and its buffers: not much more than a core's cache, and so many rows that the time goes
-#: into arithmetic, not into calls.
-_BLOCK_BYTES = 2**22
-#: Products of up to so many multiplications are done without packing by OpenBLAS, which is faster
-#: where few centroids meet many features.
-_UNPACKED, _FEW = 1_000_000, 32
-_FEWEST_ROWS, _MOST_ROWS = 32, 5000
 
 
 def _remove_file(path: Path, owner: int) -> None:
@@ -134,11 +127,3 @@ class FileRows:
         """Yield all rows, some tens of thousands at a time."""
         for start in range(0, len(self), BATCH_ROWS):
             yield self[start : start + BATCH_ROWS]
-
-
-def block_rows(p: int, k: int) -> int:
-    """Return the number of rows of a block with p features for k centroids."""
-    rows = _BLOCK_BYTES // (8 * (2 * p + 3 * k))
-    if k <= _FEW:
-        rows = min(rows, _UNPACKED // (p * k))
-    return min(max(rows, _FEWEST_ROWS), _MOST_ROWS)

@@ -49,6 +49,8 @@ class DataSource:
     n, p : int
     columns : Index or None
         The user's own names of the columns.
+    names : tuple of Index
+        Names of rows and columns.
     weight : ndarray of shape (n,) or None
         Sample weights, where they are in memory.
     """
@@ -57,33 +59,37 @@ class DataSource:
     n: int
     p: int
     columns: pd.Index | None
+    names: tuple[pd.Index, pd.Index]
     weight: Array | None = None
-
-    @property
-    def names(self) -> tuple[pd.Index, pd.Index]:
-        """Names of rows and columns."""
-        columns = default_names(self.p) if self.columns is None else self.columns
-        rows = self.data.index if isinstance(self.data, pd.DataFrame) else pd.RangeIndex(self.n)
-        return rows, columns
 
     def check_clusters(self, k: int) -> None:
         """Check that there are k distinct rows, as far as that is known before the first pass."""
 
 
+def _names(X: Any, n: int, p: int, columns: pd.Index | None) -> tuple[pd.Index, pd.Index]:
+    rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n)
+    return rows, default_names(p) if columns is None else columns
+
+
 class ArraySource(DataSource):
-    """Rows of an array, a DataFrame or a file."""
+    """Rows of an array, a DataFrame or a file.
+
+    Attributes
+    ----------
+    array : ndarray or RowSource
+        The checked rows.
+    in_memory : bool
+        Whether all of them are an array.
+    """
 
     def __init__(self, X: Any, sample_weight: Any) -> None:
         self.data = X
         self.array = check_data(X)
         self.n, self.p = self.array.shape
         self.columns = column_names(X)
+        self.names = _names(X, self.n, self.p, self.columns)
+        self.in_memory = not isinstance(self.array, RowSource)
         self.weight = check_sample_weight(sample_weight, self.n)
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether all rows are an array."""
-        return not isinstance(self.array, RowSource)
 
     def check_clusters(self, k: int) -> None:
         """Check that there are k distinct rows of positive weight."""
@@ -98,6 +104,7 @@ class DaskSource(DataSource):
         self.sample_weight = sample_weight
         self.n, self.p = len(X), X.shape[1]
         self.columns = pd.Index(X.columns) if hasattr(X, "columns") else None
+        self.names = _names(X, self.n, self.p, self.columns)
 
 
 def open_source(X: Any, sample_weight: Any = None) -> ArraySource | DaskSource:

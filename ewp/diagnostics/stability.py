@@ -8,7 +8,6 @@ with its cluster and its silhouette in the weighted metric.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -275,9 +274,7 @@ def stability(
     check_number("share", share, above=0, below=1)
     source = fitted_data(results, X, sample_weight)
     # as many fits need only be good enough to be compared
-    options = dataclasses.replace(
-        source.options, eta=source.options.eta**2, polish=source.options.effort.lighter
-    )
+    options = source.options.lighter()
     used, k = source.used, results.n_clusters
     group, _ = distinct_groups(source.X, source.weight)
     size = max(round(share * len(used)), k)

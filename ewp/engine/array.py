@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -23,6 +23,7 @@ from joblib import effective_n_jobs
 from ewp.common.parallel import ForkPool, can_fork
 from ewp.common.types import Array
 from ewp.data.canonical import (
+    block_rows,
     column_means,
     column_squares,
     order_by_value,
@@ -30,10 +31,18 @@ from ewp.data.canonical import (
     sample_size,
     varying_columns,
 )
-from ewp.data.rows import RowSource, block_rows
-from ewp.engine import kernel
-from ewp.engine.base import Metric, Partition, RowEngine, Statistics, StepFunction, Workspace
+from ewp.data.rows import RowSource
+from ewp.engine.base import Partition, RowEngine
 from ewp.engine.incremental import IncrementalHardStep
+from ewp.engine.kernel import (
+    Metric,
+    Statistics,
+    StepFunction,
+    Workspace,
+    block_distances,
+    block_lengths,
+    block_statistics,
+)
 
 __all__ = ["ArrayEngine", "centroid_distances", "nearest_centroids"]
 
@@ -157,6 +166,11 @@ class ArrayEngine(RowEngine):
         """Which columns are not constant on the rows that count."""
         return varying_columns(self.X, self.sample_weight)
 
+    @property
+    def order(self) -> np.ndarray:
+        """Order of the rows by value, see `canonical`."""
+        return self.canonical[0]
+
     @cached_property
     def canonical(self) -> tuple[np.ndarray, np.ndarray]:
         """Order of the rows by value, and which of them differ from the row before."""
@@ -180,14 +194,14 @@ class ArrayEngine(RowEngine):
 
     # -- passes over the data ------------------------------------------------------------------
 
-    def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[kernel.Block]:
+    def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[_Block]:
         for rows in chunk:
             if self.prepared is not None:
                 block = self.prepared[rows]
             else:
                 block = work.rows(0, rows.stop - rows.start)
                 self._fill(rows, block)
-            yield kernel.Block(rows, block, self._weight(rows))
+            yield _Block(rows, block, self._weight(rows))
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
@@ -235,18 +249,18 @@ class ArrayEngine(RowEngine):
 
     def accumulate(self, metric: Metric, s: Array) -> Statistics:
         """Sufficient statistics of one MM step in a prepared metric."""
-        total, *others = self._pass(kernel.accumulate, metric, s)
+        total, *others = self._pass(_accumulate, metric, s)
         for part in others:
             total += part
         return total
 
     def _metric(self, theta: Array, weights: Array) -> Metric:
         """Prepare the centroids and weights of one run."""
-        return self.metric(theta[None], weights[None])
+        return Metric.prepare(theta[None], weights[None], self.squares, self.total, self.divergence)
 
     def label(self, theta: Array, weights: Array) -> Partition:
         """Assign every row to its nearest centroid."""
-        labels, sums = zip(*self._pass(kernel.partition, self._metric(theta, weights)), strict=True)
+        labels, sums = zip(*self._pass(_partition, self._metric(theta, weights)), strict=True)
         size, mass, within = np.sum(sums, axis=0)
         return Partition(np.concatenate(labels, dtype=np.intp), size.astype(np.intp), mass, within)
 
@@ -261,14 +275,14 @@ class ArrayEngine(RowEngine):
         return labels, nearest[0], nearest[1]
 
     def _rank(self, theta: Array, weights: Array, count: int) -> tuple[np.ndarray, Array]:
-        found = self._pass(kernel.rank, self._metric(theta, weights), count)
+        found = self._pass(_rank_rows, self._metric(theta, weights), count)
         labels, nearest = zip(*found, strict=True)
         return np.concatenate(labels), np.concatenate(nearest, axis=1)
 
     def lengths(self, weights: Array) -> Array:
         """Squared weighted lengths of all rows."""
         metric = self._metric(np.zeros((1, self.p)), weights)
-        return np.concatenate(self._pass(kernel.lengths, metric))
+        return np.concatenate(self._pass(_row_lengths, metric))
 
     def distances(self, theta: Array, weights: Array, lengths: Array | None = None) -> Array:
         """Squared weighted distances of all rows to all centroids, an (n, k) array.
@@ -280,7 +294,7 @@ class ArrayEngine(RowEngine):
         lengths : ndarray of shape (n,), optional
             What `lengths` returned for these weights; it saves that work.
         """
-        found = self._pass(kernel.measure, self._metric(theta, weights), lengths)
+        found = self._pass(_measure, self._metric(theta, weights), lengths)
         result = np.concatenate(found)
         return np.maximum(result, 0.0, out=result)
 
@@ -314,6 +328,72 @@ class ArrayEngine(RowEngine):
         result = np.asarray(self.X[index], dtype=np.float64) - self.center
         result /= self.scale
         return result
+
+
+class _Block(NamedTuple):
+    """Which rows, their centred values and their weights."""
+
+    rows: slice
+    values: Array
+    weight: Array | None
+
+
+def _accumulate(blocks: Iterator[_Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
+    """Sufficient statistics of one MM step of some runs."""
+    sums = Statistics.zeros(*metric.theta.shape)
+    for block in blocks:
+        block_statistics(block.values, block.weight, metric, s, work, sums)
+    return sums
+
+
+def _partition(
+    blocks: Iterator[_Block], work: Workspace, metric: Metric
+) -> tuple[np.ndarray, tuple[Array, Array, Array]]:
+    """Nearest centroid of every row in one run; number, weight, sum of squares of the clusters."""
+    k = metric.k
+    small = np.min_scalar_type(k - 1)  # labels of all rows are held twice for a moment
+    labels = []
+    sums = np.zeros((3, k))
+    for block in blocks:
+        (distance,), (least,) = block_distances(block.values, metric, work)
+        labels.append(distance.argmin(axis=0).astype(small))
+        mass = np.ones(len(least)) if block.weight is None else block.weight
+        sums += [np.bincount(labels[-1], w, k) for w in (None, mass, mass * least)]
+    return np.concatenate(labels), (sums[0], sums[1], sums[2])
+
+
+def _rank_rows(
+    blocks: Iterator[_Block], work: Workspace, metric: Metric, count: int
+) -> tuple[np.ndarray, Array]:
+    """Nearest centroid of every row in one run, and distances to the `count` (1 or 2) nearest."""
+    labels, nearest = [], []
+    for block in blocks:
+        (distance,), (least,) = block_distances(block.values, metric, work)
+        first = distance.argmin(axis=0)
+        found = [least]
+        if count == 2:
+            distance[first, np.arange(len(first))] = np.inf
+            found.append(distance.min(axis=0))
+        labels.append(first)
+        nearest.append(np.stack(found))
+    return np.concatenate(labels), np.concatenate(nearest, axis=1)
+
+
+def _measure(
+    blocks: Iterator[_Block], work: Workspace, metric: Metric, lengths: Array | None
+) -> Array:
+    """Squared distances of every row to every centroid of one run; `lengths` if they are known."""
+    found = []
+    for block in blocks:
+        known = None if lengths is None else lengths[None, block.rows]
+        (distance,), _ = block_distances(block.values, metric, work, known)
+        found.append(distance.T.copy())  # the buffer is used again for the next block
+    return np.concatenate(found)
+
+
+def _row_lengths(blocks: Iterator[_Block], work: Workspace, metric: Metric) -> Array:
+    """Squared length of every row."""
+    return np.concatenate([block_lengths(block.values, metric, work)[0].copy() for block in blocks])
 
 
 def _rebuild(

@@ -20,7 +20,8 @@ from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.sources import is_dask
 from ewp.data.validation import check_data, check_sample_weight
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import Engine, Metric, Partition, Statistics
+from ewp.engine.base import Engine, Partition
+from ewp.engine.kernel import Metric, Statistics
 
 __all__ = ["DaskEngine", "lazy_labels"]
 

@@ -16,9 +16,9 @@ import math
 import numpy as np
 
 from ewp.common.types import Array
-from ewp.data.rows import block_rows
-from ewp.engine.base import Metric, RowEngine, Statistics, Workspace
-from ewp.engine.kernel import block_distances, hard_sums
+from ewp.data.canonical import block_rows
+from ewp.engine.base import RowEngine
+from ewp.engine.kernel import Metric, Statistics, Workspace, block_distances, hard_sums
 
 __all__ = ["IncrementalHardStep"]
 

@@ -1,8 +1,11 @@
-"""One block of rows to its sufficient statistics, and the passes that are made of blocks.
+"""One block of rows to its sufficient statistics: the arithmetic of an MM step and nothing else.
 
-This module holds the arithmetic of an MM step and nothing else: weighted divergences of a block of
-rows from the centroids, the power means, the memberships, and the four sums from which the new
-centroids and weights follow. The functions read a block and write into buffers that belong to the
+Weighted divergences of a block of rows from the centroids, the power means, the memberships, and
+the four sums from which the new centroids and weights follow. `Metric`, `Statistics` and
+`Workspace` are what travels between the solver and the blocks of rows, to other processes and to
+the workers of a cluster. Their first axis is that of the runs that are computed in one pass: runs
+on the same rows share the matrix products, because their weights fold into their centroids, and
+differ only in small arrays. The functions read a block and write into buffers that belong to the
 caller, so the same code serves one thread, many threads, memory-mapped files or a cluster. Where
 blocks come from is the engine's business. Rows are centred (and scaled) before they get here.
 Blocks are contiguous, so that every operation on them is one long loop, and their squares are made
@@ -12,7 +15,8 @@ where they are used, in the cache: reading them from memory takes longer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,19 +24,18 @@ from scipy.linalg.blas import dgemm
 from scipy.sparse import csc_array
 
 from ewp.common.types import Array
-from ewp.engine.base import Metric, Statistics, Workspace
+from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 
 __all__ = [
-    "Block",
-    "accumulate",
+    "Metric",
+    "RunStatistics",
+    "Statistics",
+    "StepFunction",
+    "Workspace",
     "block_distances",
     "block_lengths",
     "block_statistics",
     "hard_sums",
-    "lengths",
-    "measure",
-    "partition",
-    "rank",
 ]
 
 #: Rows of a product with memberships: OpenBLAS takes memory for longer ones, which is dear where
@@ -47,7 +50,171 @@ _MOST_QUARTERS = 2**12
 #: Squared distances below this share of the row's squared length have lost digits to cancellation
 #: (the centroid is then about as long as the row) and are recomputed from differences.
 _SMALL = 4e-6
+#: Up to so many features the centroids are multiplied column by column.
+_TRANSPOSED = 1024
+#: Squared distances are floored at this share of the data's scale: smaller ones are rounding errors
+#: of the coordinates themselves.
+_FLOOR = float(np.finfo(np.float64).eps) ** 2
 _TINY = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Centroids and the diagonals of the metrics of some runs, prepared for the matrix product.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (runs, k, p)
+        Centroids in the coordinates of the blocks.
+    weights : ndarray of shape (runs, p)
+        Diagonals of the metrics, ``d_ij = sum_l weights_l (x_il - theta_jl)**2`` in every run.
+    product : ndarray of shape (runs * k, p)
+        What rows are multiplied by, ``-2 theta * weights``, one run after the other.
+    length : ndarray of shape (runs, k)
+        What is added to that, ``sum_l weights_l theta_l**2``.
+    longest : ndarray of shape (runs,)
+        Largest of these.
+    floor : ndarray of shape (runs,)
+        Least squared distance.
+    runs, k : int
+        Number of runs, and of centroids of every run.
+    divergence : BregmanDivergence
+    """
+
+    theta: Array
+    weights: Array
+    product: Array
+    length: Array
+    longest: Array
+    floor: Array
+    runs: int
+    k: int
+    divergence: BregmanDivergence = SQUARED_EUCLIDEAN
+
+    @classmethod
+    def prepare(
+        cls,
+        theta: Array,
+        weights: Array,
+        squares: Array,
+        total: float,
+        divergence: BregmanDivergence = SQUARED_EUCLIDEAN,
+    ) -> Metric:
+        """Fold the weights into the centroids.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (runs, k, p)
+        weights : ndarray of shape (runs, p)
+        squares : ndarray of shape (p,)
+            The columns' sums of squares, by which the scale of distances is known.
+        total : float
+            Weight of all rows.
+        divergence : BregmanDivergence
+        """
+        runs, k, p = theta.shape
+        # the layout that the matrix product reads fastest
+        transposed = p <= _TRANSPOSED
+        product = np.empty((p, runs * k)).T if transposed else np.empty((runs * k, p))
+        length = divergence.fold(theta, weights[:, None, :], product.reshape(runs, k, p))
+        longest = length.max(axis=1)
+        spread = np.array([float(squares @ w) / total for w in weights])
+        floor = np.maximum(_FLOOR * (spread + longest), _TINY)
+        return cls(theta, weights, product, length, longest, floor, runs, k, divergence)
+
+
+class RunStatistics(NamedTuple):
+    """The statistics of one run, see `Statistics`."""
+
+    sums: Array
+    mass: Array
+    scatter: Array
+    power: float
+    nearest: float
+    softness: float
+
+
+@dataclass
+class Statistics:
+    """Sufficient statistics of an MM step of some runs, additive over blocks of rows.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (runs, k, p)
+        ``sum_i a_i phi_ij x_i``.
+    mass : ndarray of shape (runs, k)
+        ``sum_i a_i phi_ij``.
+    scatter : ndarray of shape (runs, p)
+        ``sum_ij a_i phi_ij x_il**2``.
+    power : ndarray of shape (runs,)
+        ``sum_i a_i M_s(d_i)``.
+    nearest : ndarray of shape (runs,)
+        ``sum_i a_i min_j d_ij``.
+    softness : ndarray of shape (runs,)
+        ``sum_i a_i (1 - 1 / sum_j (d_ij / min d_i)**(s - 1))``: the membership mass that is not
+        with the nearest centroid; 0 when every membership is hard.
+    """
+
+    sums: Array
+    mass: Array
+    scatter: Array
+    power: Array
+    nearest: Array
+    softness: Array
+
+    @classmethod
+    def zeros(cls, runs: int, k: int, p: int) -> Statistics:
+        """Return statistics of no rows."""
+        parts = (np.zeros(shape) for shape in ((runs, k, p), (runs, k), (runs, p)))
+        return cls(*parts, *np.zeros((3, runs)))
+
+    def __iadd__(self, other: Statistics) -> Statistics:
+        self.sums += other.sums
+        self.mass += other.mass
+        self.scatter += other.scatter
+        self.power += other.power
+        self.nearest += other.nearest
+        self.softness += other.softness
+        return self
+
+    def run(self, b: int) -> RunStatistics:
+        """Return the statistics of one run."""
+        return RunStatistics(
+            self.sums[b],
+            self.mass[b],
+            self.scatter[b],
+            float(self.power[b]),
+            float(self.nearest[b]),
+            float(self.softness[b]),
+        )
+
+
+#: Statistics of a step at centroids (runs, k, p), weights (runs, p) and exponents (runs,).
+StepFunction = Callable[[Array, Array, Array], Statistics]
+
+
+class Workspace:
+    """Buffers for blocks of at most `rows` rows, allocated once for a whole fit."""
+
+    def __init__(self, rows: int, p: int, k: int, runs: int = 1) -> None:
+        self.k, self.p, self.runs = k, p, runs
+        self._rows = np.empty((2, rows * p))
+        self._pairs = np.empty((3, runs * k * rows))
+        self._vectors = np.empty((5, runs * rows))
+        self.sums = np.empty((runs * k, p))
+        self.ones = np.ones(max(rows, k))
+
+    def rows(self, i: int, count: int) -> Array:
+        """Return the i-th of two buffers for `count` rows, contiguous."""
+        return self._rows[i, : count * self.p].reshape(count, self.p)
+
+    def vectors(self, i: int, count: int) -> Array:
+        """Return the i-th of five buffers for a number a run and row, contiguous."""
+        return self._vectors[i, : self.runs * count].reshape(self.runs, count)
+
+    def pairs(self, i: int, count: int) -> Array:
+        """Return the i-th of three buffers of shape (runs, k, `count`), contiguous."""
+        return self._pairs[i, : self.runs * self.k * count].reshape(self.runs, self.k, count)
 
 
 def block_lengths(block: Array, metric: Metric, work: Workspace) -> Array:
@@ -284,69 +451,3 @@ def _hard_memberships(
         first = phi[:, ties].argmax(axis=0)
         phi[:, ties] = 0.0
         phi[first, ties] = 1.0
-
-
-class Block(NamedTuple):
-    """Which rows, their centred values and their weights."""
-
-    rows: slice
-    values: Array
-    weight: Array | None
-
-
-def accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
-    """Sufficient statistics of one MM step of some runs."""
-    sums = Statistics.zeros(*metric.theta.shape)
-    for block in blocks:
-        block_statistics(block.values, block.weight, metric, s, work, sums)
-    return sums
-
-
-def partition(
-    blocks: Iterator[Block], work: Workspace, metric: Metric
-) -> tuple[np.ndarray, tuple[Array, Array, Array]]:
-    """Nearest centroid of every row in one run; number, weight, sum of squares of the clusters."""
-    k = metric.k
-    small = np.min_scalar_type(k - 1)  # labels of all rows are held twice for a moment
-    labels = []
-    sums = np.zeros((3, k))
-    for block in blocks:
-        (distance,), (least,) = block_distances(block.values, metric, work)
-        labels.append(distance.argmin(axis=0).astype(small))
-        mass = np.ones(len(least)) if block.weight is None else block.weight
-        sums += [np.bincount(labels[-1], w, k) for w in (None, mass, mass * least)]
-    return np.concatenate(labels), (sums[0], sums[1], sums[2])
-
-
-def rank(
-    blocks: Iterator[Block], work: Workspace, metric: Metric, count: int
-) -> tuple[np.ndarray, Array]:
-    """Nearest centroid of every row in one run, and distances to the `count` (1 or 2) nearest."""
-    labels, nearest = [], []
-    for block in blocks:
-        (distance,), (least,) = block_distances(block.values, metric, work)
-        first = distance.argmin(axis=0)
-        found = [least]
-        if count == 2:
-            distance[first, np.arange(len(first))] = np.inf
-            found.append(distance.min(axis=0))
-        labels.append(first)
-        nearest.append(np.stack(found))
-    return np.concatenate(labels), np.concatenate(nearest, axis=1)
-
-
-def measure(
-    blocks: Iterator[Block], work: Workspace, metric: Metric, lengths: Array | None
-) -> Array:
-    """Squared distances of every row to every centroid of one run; `lengths` if they are known."""
-    found = []
-    for block in blocks:
-        known = None if lengths is None else lengths[None, block.rows]
-        (distance,), _ = block_distances(block.values, metric, work, known)
-        found.append(distance.T.copy())  # the buffer is used again for the next block
-    return np.concatenate(found)
-
-
-def lengths(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
-    """Squared length of every row."""
-    return np.concatenate([block_lengths(block.values, metric, work)[0].copy() for block in blocks])

@@ -34,9 +34,8 @@ from ewp.data.validation import (
     remember_features,
 )
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
-from ewp.engine.base import step_of_run
 from ewp.solver.fit import solve
-from ewp.solver.iterate import Solution
+from ewp.solver.iterate import Solution, step_of_run
 from ewp.solver.polish import PolishEffort
 from ewp.solver.schedules import Schedule
 from ewp.solver.weights import WeightRule

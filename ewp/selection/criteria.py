@@ -227,8 +227,8 @@ class Predictive(CriterionDefaults):
         """Fit on a fold's training rows and score the partition on its test rows."""
         (train, test), cell = replicate
         found = _fit_share(X, weight, train, options, seed)
+        features, copies = _features(found), _copies(weight)
         labels = _predict(found, X)
-        copies = _copies(weight)
         part = None if copies is None else copies[train]
         density = PartitionDensity.estimate(X[train], labels[train], part, cell)
         gain = density.gain(X[test])
@@ -237,7 +237,7 @@ class Predictive(CriterionDefaults):
         rows[test] = gain
         return Score(
             float(value),
-            _features(found),
+            features,
             rows,
             copies,
             labels=labels,

@@ -1,13 +1,12 @@
-"""The grid of penalties, and the families (a scaling with a form of the weights) it is tried on.
+"""The grid of penalties: from one feature takes all to all weights equal.
 
-A useful range of the penalty depends on the rows' number and on the scale of every column: from
-one feature takes all to all weights equal. It is read off the total sums of squares, which are the
-dispersions of the collapsed solution that every annealing starts from.
+A useful range of the penalty depends on the rows' number and on the scale of every column. It is
+read off the total sums of squares, which are the dispersions of the collapsed solution that every
+annealing starts from.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ewp.common.types import Array
 from ewp.data.validation import check_data, check_distinct, check_sample_weight
 from ewp.engine.array import ArrayEngine
 
-__all__ = ["Family", "families", "lambda_path", "penalty_grid"]
+__all__ = ["lambda_path", "penalty_grid"]
 
 #: Weights of two features, one without dispersion within clusters and one without structure,
 #: differ by a factor exp(1 / _LARGEST) at the upper end, exp(1 / _SMALLEST) at the lower.
@@ -111,37 +110,3 @@ def lambda_path(
     varying = engine.varying & (engine.squares > 0)
     totals = engine.squares[varying] if varying.any() else np.ones(1)
     return penalty_grid(totals, n_lams, between=dispersion == "between")
-
-
-@dataclass(frozen=True)
-class Family:
-    """A scaling with a form of the weights; both forms agree on standardised features."""
-
-    standardise: bool
-    between: bool
-
-    @property
-    def scaling(self) -> str:
-        """Name of the scaling in results."""
-        return "standard" if self.standardise else "none"
-
-    @property
-    def dispersion(self) -> str:
-        """Name of the form in results."""
-        return "between" if self.between else "within"
-
-    @property
-    def rank(self) -> int:
-        """Preference among families that score alike: a fit that units cannot change first."""
-        return 0 if self.standardise else 1 + self.between
-
-
-def families(scale: str | None, dispersion: str) -> list[Family]:
-    """Return the families that "auto" leaves open, preferred ones first."""
-    forms = {"auto": (False, True), "within": (False,), "between": (True,)}[dispersion]
-    found = []
-    if scale in ("auto", "standard"):
-        found.append(Family(standardise=True, between=dispersion == "between"))
-    if scale in ("auto", None):
-        found += [Family(standardise=False, between=form) for form in forms]
-    return found

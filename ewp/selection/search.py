@@ -1,32 +1,39 @@
-"""Candidates for a penalty, and their scores by a criterion.
+"""Candidates for a penalty: their families, their scores by a criterion, and which one is taken.
 
 A candidate is a family (a scaling with a form of the weights) and a penalty. Candidates that the
-first replicates show to be hopeless are not scored on the others. Which one is taken is decided in
-`ewp.selection.decision`.
+first replicates show to be hopeless are not scored on the others. The selection rules are functions
+of the candidates' scores and of nothing else.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from ewp.common.parallel import in_one_blas_thread, tqdm
 from ewp.common.types import Array
+from ewp.display.formatting import short
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import rand_index
 from ewp.selection.criteria import Criterion, Score
-from ewp.selection.grid import Family, penalty_grid
+from ewp.selection.grid import penalty_grid
 from ewp.solver.fit import FitOptions
 
 __all__ = [
     "MIN_LEAD",
     "ROUNDING",
+    "SELECTION_RULES",
     "Candidate",
+    "Decision",
+    "Family",
+    "SelectionRule",
+    "decide",
     "eliminate_hopeless",
+    "families",
     "make_candidates",
     "paired_difference",
     "score_candidates",
@@ -45,6 +52,40 @@ ROUNDING = 1e-9
 #: (which may be a bad fit) and after more, judged by at least so many rows.
 _HOPELESS = (10.0, 4.0)
 _FEWEST_ROWS = 50
+
+
+@dataclass(frozen=True)
+class Family:
+    """A scaling with a form of the weights; both forms agree on standardised features."""
+
+    standardise: bool
+    between: bool
+
+    @property
+    def scaling(self) -> str:
+        """Name of the scaling in results."""
+        return "standard" if self.standardise else "none"
+
+    @property
+    def dispersion(self) -> str:
+        """Name of the form in results."""
+        return "between" if self.between else "within"
+
+    @property
+    def rank(self) -> int:
+        """Preference among families that score alike: a fit that units cannot change first."""
+        return 0 if self.standardise else 1 + self.between
+
+
+def families(scale: str | None, dispersion: str) -> list[Family]:
+    """Return the families that "auto" leaves open, preferred ones first."""
+    forms = {"auto": (False, True), "within": (False,), "between": (True,)}[dispersion]
+    found = []
+    if scale in ("auto", "standard"):
+        found.append(Family(standardise=True, between=dispersion == "between"))
+    if scale in ("auto", None):
+        found += [Family(standardise=False, between=form) for form in forms]
+    return found
 
 
 @dataclass
@@ -80,6 +121,16 @@ class Candidate:
         """
         counts = [max(score.significant_features, 1.0) for score in self.scores]
         return float(abs(np.log(self.effective_features) - np.log(np.mean(counts))))
+
+    def record(self, criterion: Criterion) -> dict[str, Any]:
+        """Return the candidate as plain data."""
+        return {
+            "lam": self.lam,
+            "scaling": self.family.scaling,
+            "dispersion": self.family.dispersion,
+            "score": self.mean,
+            "se": criterion.spread(self.scores) if self.scores else float("nan"),
+        }
 
     @property
     def partitions(self) -> list[np.ndarray]:
@@ -168,6 +219,13 @@ def score_candidates(
     replicates = criterion.replicates(X, weight, rng)
     seeds = rng.integers(2**31, size=len(replicates))
     alive = list(entries)
+    many = options.lighter()
+    settled = {
+        id(entry): many.settle(
+            entry.lam, standardise=entry.family.standardise, between=entry.family.between
+        )
+        for entry in entries
+    }
     with (
         tqdm(
             total=len(entries) * len(replicates),
@@ -178,10 +236,11 @@ def score_candidates(
         Parallel(n_jobs=n_jobs, return_as="generator") as pool,
     ):
         for finished, (replicate, seed) in enumerate(zip(replicates, seeds, strict=True), 1):
-            settled = [_candidate_options(options, entry) for entry in alive]
             jobs = (
-                delayed(in_one_blas_thread)(criterion.score, X, weight, one, replicate, int(seed))
-                for one in settled
+                delayed(in_one_blas_thread)(
+                    criterion.score, X, weight, settled[id(entry)], replicate, int(seed)
+                )
+                for entry in alive
             )
             try:
                 for entry, score in zip(alive, pool(jobs), strict=True):
@@ -196,13 +255,6 @@ def score_candidates(
             bar.total -= (len(alive) - len(kept)) * (len(replicates) - finished)
             alive = kept
     return True
-
-
-def _candidate_options(options: FitOptions, entry: Candidate) -> FitOptions:
-    """Return the options of a candidate; two steps of the exponent at once are good enough here."""
-    lighter = dataclasses.replace(options, eta=options.eta**2, polish=options.effort.lighter)
-    family = entry.family
-    return lighter.settle(entry.lam, standardise=family.standardise, between=family.between)
 
 
 def _keep_complete(alive: list[Candidate]) -> None:
@@ -264,3 +316,115 @@ def eliminate_hopeless(alive: list[Candidate]) -> list[Candidate]:
         return alive
     margin = _HOPELESS[min(len(rows), len(_HOPELESS)) - 1]
     return [entry for entry in alive if within_tolerance(entry, best, margin)]
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """Which of the candidates that score about as well as the best is taken.
+
+    Attributes
+    ----------
+    name : str
+    slack : float
+        Standard errors of the difference by which a candidate may fall short of the best.
+    equal : float
+        Part of the best score by which it may fall short in any case.
+    stable : bool
+        Take the most stable one and, among equally stable ones, the one whose effective number
+        of features is closest to the number of features in which its clusters differ; otherwise,
+        and where replicates have no partitions of all rows to compare, the one with the largest
+        penalty.
+    """
+
+    name: str
+    slack: float
+    equal: float
+    stable: bool
+
+    def words(self, made: Decision) -> str:
+        """Say by what rule a candidate was chosen."""
+        if not self.slack:
+            return "the best"
+        what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
+        steps = ((made.chosen, made.top), (made.top, made.best))
+        by_error = all(a is b or within_tolerance(a, b, self.slack, 0.0) for a, b in steps)
+        limit = f"{short(self.slack)} SE" if by_error else f"{self.equal:.2%}"
+        return f"{what} within {limit} of the best"
+
+    def allows(self, entry: Candidate, best: Candidate) -> bool:
+        """Whether a candidate scores about as well as the best."""
+        return within_tolerance(entry, best, self.slack, self.equal)
+
+    def asks_stability(self, entry: Candidate) -> bool:
+        """Whether the stability of a candidate decides."""
+        return self.stable and len(entry.partitions) > 1
+
+
+SELECTION_RULES = {
+    rule.name: rule
+    for rule in (
+        SelectionRule("stable", 0.5, MIN_LEAD, True),
+        SelectionRule("1se", 1.0, 0.0, False),
+        SelectionRule("max", 0.0, 0.0, False),
+    )
+}
+
+
+class Decision(NamedTuple):
+    """What was chosen, and against what.
+
+    Attributes
+    ----------
+    chosen : Candidate
+    runner_up : Candidate or None
+        The best of the other families, or the next best penalty if there is one family only.
+    best : Candidate
+        The best mean of all.
+    top : Candidate
+        The best mean of the chosen family.
+    """
+
+    chosen: Candidate
+    runner_up: Candidate | None
+    best: Candidate
+    top: Candidate
+
+
+def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
+    """Choose a candidate and the runner-up.
+
+    The best mean sets the standard. A family whose best is within the rule's slack is as good,
+    and the one that units cannot change comes first. In that family the rule picks among the
+    penalties within its slack. Standard errors are those of the differences between two
+    candidates, see `ewp.selection.search.paired_difference`.
+
+    Parameters
+    ----------
+    entries : list of Candidate
+        Scored candidates; only those with all replicates compete.
+    rule : SelectionRule
+    """
+    complete = max(len(entry.scores) for entry in entries)
+    racing = [entry for entry in entries if len(entry.scores) == complete]
+    best = max(racing, key=lambda entry: (entry.mean, entry.lam))
+    of_family: dict[Family, Candidate] = {}
+    for entry in racing:
+        champion = of_family.get(entry.family)
+        if champion is None or (entry.mean, entry.lam) > (champion.mean, champion.lam):
+            of_family[entry.family] = entry
+    equals = [entry for entry in of_family.values() if rule.allows(entry, best)]
+    top = min(equals, key=lambda entry: entry.family.rank)
+
+    def preference(entry: Candidate) -> tuple[float, ...]:
+        if not rule.asks_stability(entry):
+            return (entry.lam,)
+        mismatch = round(entry.mismatch, 2)
+        return (round(entry.stability, 2), -mismatch, entry.lam)
+
+    rivals = [entry for entry in racing if entry.family == top.family]
+    chosen = max((entry for entry in rivals if rule.allows(entry, top)), key=preference)
+    others = [entry for family, entry in of_family.items() if family != chosen.family]
+    if not others:
+        others = [entry for entry in racing if entry is not chosen]
+    runner_up = max(others, key=lambda entry: entry.mean) if others else None
+    return Decision(chosen, runner_up, best, top)

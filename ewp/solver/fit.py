@@ -20,9 +20,9 @@ from ewp.common.types import Array
 from ewp.data.canonical import order_clusters
 from ewp.data.validation import check_spread
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import Engine, Partition, step_of_run
+from ewp.engine.base import Engine, Partition
 from ewp.solver.critical_exponent import engine_critical_exponent
-from ewp.solver.iterate import Solution, TraceRow, iterate
+from ewp.solver.iterate import Solution, TraceRow, iterate, step_of_run
 from ewp.solver.polish import PolishEffort, polish
 from ewp.solver.schedules import Schedule, annealing
 from ewp.solver.starts import choose_start
@@ -94,7 +94,17 @@ class FitOptions:
     @property
     def effort(self) -> PolishEffort:
         """How hard the partition is polished."""
-        return PolishEffort.of(self.polish)
+        if isinstance(self.polish, PolishEffort):
+            return self.polish
+        return PolishEffort.FULL if self.polish else PolishEffort.NONE
+
+    def lighter(self) -> FitOptions:
+        """Return the options of fits that are many and need only be good enough to be compared.
+
+        Two steps of the exponent are taken at once, and the polish is light.
+        """
+        effort = PolishEffort.LIGHT if self.effort.rounds else self.effort
+        return dataclasses.replace(self, eta=self.eta**2, polish=effort)
 
     @property
     def first_exponent(self) -> float | None:
@@ -279,7 +289,8 @@ def fit_engine(
     check_spread(engine.squares, k)
     prior = default_prior(engine.varying) if options.prior is None else options.prior
     rule = RelativeEntropy.make(options.penalty, engine.squares, prior, between=options.between)
-    critical = engine_critical_exponent(engine.sample_for_starts(k), rule.update(engine.squares))
+    collapsed = rule.update(engine.squares)
+    critical = engine_critical_exponent(engine.sample_for_starts(k), collapsed)
     schedule = annealing(options.first_exponent, options.eta, critical)
     solution = solve(
         engine,

@@ -15,11 +15,12 @@ import numpy as np
 from scipy.special import entr
 
 from ewp.common.types import Array
-from ewp.engine.base import Engine, RunStatistics, step_of_run
+from ewp.engine.base import Engine
+from ewp.engine.kernel import RunStatistics, StepFunction
 from ewp.solver.schedules import Schedule
 from ewp.solver.weights import WeightRule
 
-__all__ = ["Solution", "TraceRow", "iterate"]
+__all__ = ["Solution", "TraceRow", "iterate", "step_of_run"]
 
 #: Squared distances of up to so many times the least are rounding errors of a mean.
 _EXACT = 1e4
@@ -65,6 +66,11 @@ class Solution:
     trace: list[TraceRow] = field(default_factory=list)
     n_iter: int = 0
     converged: bool = False
+
+
+def step_of_run(statistics: StepFunction, theta: Array, weights: Array, s: float) -> RunStatistics:
+    """Statistics of a step of one run: centroids (k, p), weights (p,) and an exponent."""
+    return statistics(theta[None], weights[None], np.array([s])).run(0)
 
 
 def centroid_step(stats: RunStatistics, theta: Array) -> tuple[Array, Array, np.ndarray]:

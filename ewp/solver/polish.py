@@ -78,18 +78,6 @@ class PolishEffort:
     LIGHT: ClassVar[PolishEffort]
     FULL: ClassVar[PolishEffort]
 
-    @classmethod
-    def of(cls, polish: bool | PolishEffort) -> PolishEffort:
-        """Return the effort that an option means: full, none, or the one it is."""
-        if isinstance(polish, PolishEffort):
-            return polish
-        return cls.FULL if polish else cls.NONE
-
-    @property
-    def lighter(self) -> PolishEffort:
-        """No more than a light polish."""
-        return self.LIGHT if self.rounds else self
-
 
 PolishEffort.NONE = PolishEffort(0, ())
 PolishEffort.LIGHT = PolishEffort(1, (1.0,))

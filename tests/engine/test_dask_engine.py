@@ -11,8 +11,9 @@ import pytest
 
 import ewp
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import Engine, step_of_run
+from ewp.engine.base import Engine
 from ewp.engine.dask import DaskEngine
+from ewp.solver.iterate import step_of_run
 from tests.support.in_memory import LAM, K, fitted, same, simulated
 
 

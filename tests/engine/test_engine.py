@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ewp
-from ewp.data import rows as rows_module
+from ewp.data import canonical as rows_module
 from ewp.engine import array as engine_module
 from ewp.engine.array import ArrayEngine, nearest_centroids
-from ewp.engine.base import step_of_run
+from ewp.solver.iterate import step_of_run
 from tests.support.results import assert_identical
 
 

@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
 from ewp.engine.incremental import IncrementalHardStep
-from ewp.solver.iterate import iterate
+from ewp.solver.iterate import iterate, step_of_run
 from ewp.solver.schedules import Annealed, Hard
 from ewp.solver.weights import RelativeEntropy
 

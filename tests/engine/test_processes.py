@@ -13,7 +13,7 @@ from ewp.common.parallel import can_fork
 from ewp.data.sources import open_rows
 from ewp.engine import array as engine_module
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
+from ewp.solver.iterate import step_of_run
 from tests.support.processes import gone, members
 from tests.support.results import assert_identical
 

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from ewp.selection.criteria import Score
-from ewp.selection.decision import SELECTION_RULES, decide
-from ewp.selection.grid import Family
-from ewp.selection.search import Candidate, eliminate_hopeless, paired_difference
+from ewp.selection.search import (
+    SELECTION_RULES,
+    Candidate,
+    Family,
+    decide,
+    eliminate_hopeless,
+    paired_difference,
+)
 
 
 def scored(family, lam, values, labels=None):

@@ -6,9 +6,8 @@ import pytest
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
 from ewp.solver.critical_exponent import engine_critical_exponent
-from ewp.solver.iterate import centroid_step
+from ewp.solver.iterate import centroid_step, step_of_run
 
 
 @pytest.mark.parametrize("seed", range(4))

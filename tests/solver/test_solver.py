@@ -9,9 +9,8 @@ from sklearn.metrics import normalized_mutual_info_score
 import ewp
 from ewp.datasets import make_simulation1, make_simulation2
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
 from ewp.solver.fit import FitOptions, WarmStart, fit_array, fit_engine
-from ewp.solver.iterate import centroid_step, iterate
+from ewp.solver.iterate import centroid_step, iterate, step_of_run
 from ewp.solver.schedules import Annealed, Fixed, Hard
 from ewp.solver.weights import FixedWeights, RelativeEntropy
 from tests.support import reference

@@ -17,8 +17,7 @@ from sklearn.cluster._k_means_lloyd import lloyd_iter_chunked_dense
 
 from ewp.common.parallel import one_blas_thread
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
-from ewp.solver.iterate import centroid_step
+from ewp.solver.iterate import centroid_step, step_of_run
 from ewp.solver.weights import RelativeEntropy
 
 GRID = [

@@ -23,7 +23,7 @@ import pandas as pd
 import ewp
 from ewp.common.parallel import one_blas_thread
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import step_of_run
+from ewp.solver.iterate import step_of_run
 
 #: The fit of a file, in a process that may have this much memory of its own.
 ALLOWED = 2 * 2**30
