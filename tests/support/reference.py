@@ -27,6 +27,34 @@ def objective(X, theta, w, s, lam):
     return fit + lam * math.fsum(wl * math.log(wl) for wl in w if wl > 0)
 
 
+def memberships(d, s):
+    """phi_ij of one row from its squared distances, as published; hard ones go to the first."""
+    # (1/k) d^(s-1) ((1/k) sum d^s)^(1/s-1), with d in units of the smallest
+    k, low = len(d), min(d)
+    if math.isinf(s):
+        return [float(j == d.index(low)) for j in range(k)]
+    mean = math.fsum((v / low) ** s for v in d) / k
+    return [(v / low) ** (s - 1) * mean ** (1 / s - 1) / k for v in d]
+
+
+def statistics(X, a, theta, w, s):
+    """Sums of an MM step: memberships with rows, memberships, with squares, both objectives."""
+    p, k = len(X[0]), len(theta)
+    d = [[squared_distance(x, t, w) for t in theta] for x in X]
+    phi = [[weight * v for v in memberships(row, s)] for row, weight in zip(d, a, strict=True)]
+    pairs = list(zip(X, phi, strict=True))
+    return {
+        "sums": [[math.fsum(f[j] * x[m] for x, f in pairs) for m in range(p)] for j in range(k)],
+        "mass": [math.fsum(f[j] for f in phi) for j in range(k)],
+        "scatter": [math.fsum(sum(f) * x[m] ** 2 for x, f in pairs) for m in range(p)],
+        "power": math.fsum(
+            weight * (min(row) if math.isinf(s) else power_mean(row, s))
+            for row, weight in zip(d, a, strict=True)
+        ),
+        "nearest": math.fsum(weight * min(row) for row, weight in zip(d, a, strict=True)),
+    }
+
+
 def algorithm_1(X, theta, lam, s0, eta, steps):
     """Yield (theta, w, s) before every step and after the last one."""
     n, p, k = len(X), len(X[0]), len(theta)
@@ -38,11 +66,7 @@ def algorithm_1(X, theta, lam, s0, eta, steps):
         yield theta, w, s
         phi = []
         for x in X:
-            d = [squared_distance(x, t, w) for t in theta]
-            low = min(d)
-            # (1/k) d^(s-1) ((1/k) sum d^s)^(1/s-1), with d in units of the smallest
-            mean = math.fsum((v / low) ** s for v in d) / k
-            phi.append([(v / low) ** (s - 1) * mean ** (1 / s - 1) / k for v in d])
+            phi.append(memberships([squared_distance(x, t, w) for t in theta], s))
         theta = [
             [
                 math.fsum(phi[i][j] * X[i][m] for i in range(n))

@@ -22,19 +22,19 @@ def work(number):
 
 
 def test_tasks_run_in_processes_of_their_own_and_come_back_in_order():
-    crew = ForkPool(work, 3)
+    pool = ForkPool(work, 3)
     for numbers in ((1, 2, 3), (4, 5)):
-        found = crew.run(work, [(number,) for number in numbers])
+        found = pool.run(work, [(number,) for number in numbers])
         assert [square for square, _ in found] == [number**2 for number in numbers]
         assert found[0][1] == os.getpid()
         assert len({pid for _, pid in found}) == len(numbers)
 
 
 def test_a_dead_process_is_replaced_by_this_one():
-    crew = ForkPool(work, 3)
-    victim = crew.run(work, [(1,), (2,), (3,)])[1][1]
+    pool = ForkPool(work, 3)
+    victim = pool.run(work, [(1,), (2,), (3,)])[1][1]
     os.kill(victim, signal.SIGKILL)
-    found = crew.run(work, [(1,), (2,), (3,)])
+    found = pool.run(work, [(1,), (2,), (3,)])
     assert [square for square, _ in found] == [1, 4, 9]
     assert found[1][1] == os.getpid() != found[2][1]
 
@@ -50,8 +50,8 @@ def test_processes_that_cannot_be_had_are_done_without(monkeypatch):
 
     monkeypatch.setattr(os, "fork", scarce)
     for others in (1, 0):
-        crew = ForkPool(work, 4)
-        found = crew.run(work, [(1,), (2,), (3,), (4,)])
+        pool = ForkPool(work, 4)
+        found = pool.run(work, [(1,), (2,), (3,), (4,)])
         assert [square for square, _ in found] == [1, 4, 9, 16]
         assert sum(pid != os.getpid() for _, pid in found) == others
 
@@ -62,11 +62,11 @@ def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
 
     before = signal.signal(signal.SIGTERM, handler)
     try:
-        crew = ForkPool(time.sleep, 2)
+        pool = ForkPool(time.sleep, 2)
         pid = members()[0].pid
-        crew._members[0][1].send((600,))  # too busy to notice that its pipe is closed
+        pool._members[0][1].send((600,))  # too busy to notice that its pipe is closed
         time.sleep(0.2)
-        crew.close()
+        pool.close()
     finally:
         signal.signal(signal.SIGTERM, before)
     assert gone([pid])
@@ -74,16 +74,16 @@ def test_a_handler_of_the_parent_does_not_run_in_the_others(capfd):
 
 
 def test_an_error_of_another_process_is_raised_here_and_ends_the_crew():
-    crew = ForkPool(work, 2)
+    pool = ForkPool(work, 2)
     with pytest.raises(ValueError, match="-2 is negative"):
-        crew.run(work, [(1,), (-2,)])
+        pool.run(work, [(1,), (-2,)])
     assert not members()
-    assert crew.run(work, [(1,), (2,)]) == [(1, os.getpid()), (4, os.getpid())]
+    assert pool.run(work, [(1,), (2,)]) == [(1, os.getpid()), (4, os.getpid())]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_processes_do_not_outlive_a_parent_that_is_killed(how):
-    # two crews, one forked after the other: the second has copies of the pipes of the first
+    # two pools, one forked after the other: the second has copies of the pipes of the first
     code = """
 import multiprocessing, time
 from ewp.common.parallel import ForkPool

@@ -10,6 +10,7 @@ import os
 import pickle
 import stat
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ewp
+from ewp.diagnostics import RECORDS
 from ewp.results.results import EWPResults
 from ewp.results.storage import FORMAT_VERSION, _decode, _encode
 from ewp.solver.fit import FitOptions
@@ -315,3 +318,42 @@ def test_a_damaged_file_loads_or_raises_value_error(tmp_path_factory, position, 
     path.write_bytes(content[: position % len(content)] if cut else content)
     with contextlib.suppress(ValueError):
         assert EWPResults.load(path).n_clusters == 2
+
+
+# --- files of before the package had rooms -----------------------------------------------------
+
+FILES = Path(__file__).parent / "files"
+
+
+def made_data():
+    """The rows that the two files were fitted to."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0.0, 6.0, 12.0], [20, 15, 10])
+    columns = {
+        "a": group + rng.normal(size=45),
+        "b": rng.normal(size=45) * 3,
+        "c": -group + rng.normal(size=45),
+    }
+    return pd.DataFrame(columns, index=[f"row {i}" for i in range(45)])
+
+
+def test_a_file_of_before_loads_and_is_what_a_fit_gives_today():
+    loaded = EWPResults.load(FILES / "chosen_with_diagnostics.npz")
+    today = ewp.fit(made_data(), 3, random_state=0)
+    np.testing.assert_array_equal(loaded.labels, today.labels)
+    np.testing.assert_allclose(loaded.weights, today.weights, rtol=1e-9)
+    assert loaded.lam == pytest.approx(today.lam, rel=1e-12)
+    assert loaded.options.keys() == today.options.keys()
+    assert loaded.selection["criterion"] == "predictive"
+    np.testing.assert_array_equal(loaded.predict(made_data()), today.labels)
+    for name in RECORDS:
+        assert str(getattr(loaded, name))
+    assert "Entropy Weighted Power k-means" in str(loaded)
+    assert loaded.bootstrap(5, X=made_data(), random_state=0).n_boot == 5
+
+
+def test_a_file_of_before_without_its_start_goes_on_from_the_estimates():
+    loaded = EWPResults.load(FILES / "given_start.npz")
+    assert loaded.options["init"] == "array"
+    np.testing.assert_array_equal(loaded.fit_options.init, loaded.centroids)
+    assert loaded.stability(3, X=made_data(), random_state=0).n_boot == 3
