@@ -98,7 +98,7 @@ def test_huge_penalty_gives_power_k_means(problem):
     lam = 1e13 * float(engine.squares.sum())
     rules = (FixedWeights(uniform), RelativeEntropy.make(lam, engine.squares))
     power, entropy = (
-        iterate(engine, start, uniform, rule, Annealed(-3.0), max_iter=500, tol=1e-8)
+        iterate(engine, start, uniform, rule, Annealed(-3.0, 1.05), max_iter=500, tol=1e-8)
         for rule in rules
     )
     np.testing.assert_allclose(entropy.weights, uniform, rtol=1e-10)

@@ -16,6 +16,7 @@ from ewp.common.types import Array
 from ewp.engine.array import ArrayEngine
 from ewp.peers.base import SampleWeightPeer
 from ewp.solver.critical_exponent import check_exponent, engine_critical_exponent
+from ewp.solver.fit import FitOptions
 from ewp.solver.schedules import Fixed, Hard, Schedule, annealing
 from ewp.solver.weights import FixedWeights, PowerWeights, WeightRule
 
@@ -86,8 +87,8 @@ class KMeans(_Unweighted):
         n_clusters: int = 2,
         init: str | Array = "k-means++",
         n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-8,
+        max_iter: int = FitOptions.max_iter,
+        tol: float = FitOptions.tol,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -147,7 +148,7 @@ class KHarmonicMeans(_Unweighted):
         init: str | Array = "k-means++",
         n_init: int = 1,
         max_iter: int = 2000,
-        tol: float = 1e-8,
+        tol: float = FitOptions.tol,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -206,11 +207,11 @@ class PowerKMeans(_Unweighted):
         self,
         n_clusters: int = 2,
         s0: float | str = "auto",
-        eta: float = 1.05,
+        eta: float = FitOptions.eta,
         init: str | Array = "k-means++",
         n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-8,
+        max_iter: int = FitOptions.max_iter,
+        tol: float = FitOptions.tol,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -303,8 +304,8 @@ class WKMeans(SampleWeightPeer):
         beta: float = 8.0,
         init: str | Array = "k-means++",
         n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-8,
+        max_iter: int = FitOptions.max_iter,
+        tol: float = FitOptions.tol,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -20,6 +20,7 @@ from ewp.metrics import group_means
 from ewp.peers.base import Peer, PeerFit, PeerOptions
 from ewp.peers.kmeans import annealing_from
 from ewp.peers.sparcl import SparseFit, SparseGap, sparse_gap, sparse_path
+from ewp.solver.fit import FitOptions
 from ewp.solver.schedules import Hard, Schedule
 from ewp.solver.starts import choose_start
 from ewp.solver.weights import Search, SparseWeights
@@ -28,7 +29,7 @@ __all__ = ["SparseKMeans", "check_bound"]
 
 #: Steps and tolerance of sparcl's alternation, and of the solver.
 _SPARCL = 6, 1e-4
-_SOLVER = 500, 1e-8
+_SOLVER = FitOptions.max_iter, FitOptions.tol
 
 
 def check_bound(wbound: Any) -> float:
@@ -131,7 +132,7 @@ class SparseKMeans(Peer):
         algorithm: str = "hartigan-wong",
         threshold: str = "sparcl",
         s0: float | str = "auto",
-        eta: float = 1.05,
+        eta: float = FitOptions.eta,
         init: str | Array = "k-means++",
         n_init: int = 1,
         max_iter: int | None = None,

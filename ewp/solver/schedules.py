@@ -96,7 +96,7 @@ class Annealed:
     """
 
     s0: float
-    eta: float = 1.05
+    eta: float
     softness: float = 0.2
     span: float = 1e4
     quarters: bool = False

@@ -35,26 +35,33 @@ as_results <- function(object, x) {
     pandas$DataFrame(do.call(reticulate::dict, lapply(columns, as.list)), ...)
   }
   weight <- if (!is.null(object$sample_weight)) vector(object$sample_weight)
-  options <- object$options
   module$EWPResults(
     weights = pandas$Series(vector(object$weights), index = features, name = "weight"),
     centroids = pandas$DataFrame(to_array(unname(object$centers)), index = clusters, columns = features),
     labels = pandas$Series(as.list(unname(object$cluster) - 1L), name = "cluster"),
     objective = object$objective,
     objective_trace = frame(object$trace),
-    lam = object$lambda, s0 = object$s0, eta = object$eta, converged = object$converged,
-    n_iter = object$iter,
+    s0 = object$s0, converged = object$converged, n_iter = object$iter,
     clusters = frame(
       list(size = object$size, mass = object$metric$mass, withinss = object$withinss), index = clusters
     ),
     totss = object$totss,
     center = vector(object$metric$center), scale = vector(object$metric$scale),
-    scaling = object$scaling, dispersion = object$dispersion, prior = vector(object$metric$prior),
-    critical_exponent = object$critical_exponent,
-    options = reticulate::dict(
-      init = options$init, n_init = options$nstart, polish = options$polish,
-      max_iter = options$iter.max, tol = options$tol, random_state = python_integer(object$seed)
-    ),
+    prior = vector(object$metric$prior), critical_exponent = object$critical_exponent,
+    fit_options = as_fit_options(object),
     data = to_array(unname(x)), sample_weight = weight, spread = vector(object$metric$sd)
+  )
+}
+
+# The options of a fit as Python keeps them.
+as_fit_options <- function(object) {
+  options <- object$options
+  given <- options$init %in% c("k-means++", "random")
+  reticulate::import("ewp.solver.fit", convert = FALSE)$FitOptions(
+    n_clusters = length(object$size), lam = object$lambda, eta = object$eta,
+    scale = if (object$scaling == "standard") "standard", dispersion = object$dispersion,
+    init = if (given) options$init else to_array(unname(object$centers)),
+    n_init = options$nstart, polish = options$polish, max_iter = options$iter.max,
+    tol = options$tol, random_state = python_integer(object$seed)
   )
 }
