@@ -25,7 +25,10 @@ from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_ca
 from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import Fit, FitOptions, fit_engine
 
-__all__ = ["FittedModel", "check_options", "fit_model", "to_results"]
+__all__ = [
+    "FittedModel",
+    "fit_model",
+]
 
 #: Starts of an automatic fit to fewer rows than features, where one is cheap and often misled.
 _WIDE_STARTS = 5
@@ -143,6 +146,8 @@ def to_results(
         How the penalty was chosen, if it was.
     """
     rows, columns = source.names
+    seed = options.random_state
+    plain = int(seed) if isinstance(seed, int | np.integer) else None
     clusters = pd.RangeIndex(options.n_clusters, name="cluster")
     trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))
@@ -168,7 +173,8 @@ def to_results(
         scale=found.scale,
         prior=found.prior,
         critical_exponent=found.critical_exponent,
-        fit_options=options,
+        # a generator would go on, and could not always be pickled
+        fit_options=dataclasses.replace(options, random_state=plain),
         named_features=source.columns is not None,
         selection=None if outcome is None else outcome.record(),
         data=source.data,

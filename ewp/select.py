@@ -6,6 +6,7 @@ itself is made in `ewp.selection.decision`, the fit in `ewp.fitting`.
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ class LambdaSelection(SummaryMixin):
 
     @classmethod
     def of(cls, outcome: SelectionOutcome, results: EWPResults) -> LambdaSelection:
-        """Dress a outcome and the fit it led to."""
+        """Dress an outcome and the fit it led to."""
         return cls(
             table=_tabulate(outcome),
             lam=outcome.chosen.lam,
@@ -276,9 +277,18 @@ def select_lambda(
     """
     _refuse_penalty(options)
     how = SelectionOptions(lams, criterion, cv, rule, n_lams)
-    results, _, outcome = fit_model(X, sample_weight, FitOptions(k, "auto", **options), how)
+    results, _, outcome = fit_model(X, sample_weight, _fit_options(k, options), how)
     assert outcome is not None
     return LambdaSelection.of(outcome, results)
+
+
+def _fit_options(k: int, options: dict[str, Any]) -> FitOptions:
+    """The options of `ewp.EWP` for k clusters and an automatic penalty."""
+    known = {field.name for field in dataclasses.fields(FitOptions)} - {"n_clusters", "lam"}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"got an unexpected keyword argument {name!r}; it is no option of EWP")
+    return FitOptions(k, "auto", **options)
 
 
 def _refuse_penalty(options: dict[str, Any]) -> None:
@@ -345,7 +355,7 @@ def select_k(
     outcomes: dict[int, SelectionOutcome] = {}
     fits: dict[int, EWPResults] = {}
     for k in numbers:
-        asked = FitOptions(k, "auto", random_state=random_state, **options)
+        asked = _fit_options(k, options | {"random_state": random_state})
         try:
             results, _, outcome = fit_model(X, sample_weight, asked, how)
         except KeyboardInterrupt:

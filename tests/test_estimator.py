@@ -1,5 +1,6 @@
 """The estimator as scikit-learn sees it."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ewp import EWP
 from ewp.datasets import make_simulation2
+from ewp.solver.fit import FitOptions
 
 
 @parametrize_with_checks(
@@ -116,3 +118,21 @@ def test_distances_come_as_a_table_when_asked():
     plain = model.set_output(transform="default").transform(frame)
     np.testing.assert_array_equal(found.to_numpy(), plain)
     np.testing.assert_array_equal(plain.argmin(axis=1), model.labels_)
+
+
+def test_a_refused_fit_leaves_a_fitted_estimator_as_it_was():
+    X = make_simulation2(3, n=90, p=4, random_state=0).X
+    model = EWP(3, 5.0, random_state=0).fit(pd.DataFrame(X, columns=list("abcd")))
+    before = model.predict(pd.DataFrame(X, columns=list("abcd")))
+    model.set_params(tol=-1.0)
+    with pytest.raises(ValueError, match="tol=-1.0"):
+        model.fit(pd.DataFrame(X, columns=list("dcba")))
+    assert list(model.feature_names_in_) == list("abcd")
+    np.testing.assert_array_equal(model.predict(pd.DataFrame(X, columns=list("abcd"))), before)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(X, columns=list("dcba")))
+
+
+def test_defaults_are_those_of_the_options():
+    """They stand in one place; the estimator and the command line show them."""
+    assert EWP().get_params() == {f.name: f.default for f in dataclasses.fields(FitOptions)}

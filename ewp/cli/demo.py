@@ -21,7 +21,11 @@ from ewp.display.formatting import fixed
 from ewp.estimator import fit
 from ewp.results.results import EWPResults
 
-__all__ = ["Demo", "draw", "run"]
+__all__ = [
+    "Demo",
+    "draw",
+    "run",
+]
 
 _TITLES = {
     "kmeans": "k-means",

@@ -130,7 +130,7 @@ def write_fit(
         What is printed: the results or a selection.
     results : EWPResults
     table : TableReader
-    giving : Giving
+    giving : OutputOptions
     """
     if giving.out is not None:
         _write_fit_tables(results, table, giving.out)

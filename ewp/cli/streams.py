@@ -19,7 +19,12 @@ from typing import Any, BinaryIO, cast
 
 from ewp.common.parallel import tqdm
 
-__all__ = ["InputError", "Joined", "Stream", "open_stream"]
+__all__ = [
+    "InputError",
+    "Joined",
+    "Stream",
+    "open_stream",
+]
 
 #: A bar for less than this many bytes would only flicker.
 _WORTH_A_BAR = 20_000_000

@@ -19,13 +19,19 @@ from ewp.common.parallel import one_blas_thread, run_replicates
 from ewp.common.types import Array
 from ewp.comparison.methods import Method, Problem, name_methods, tune_methods
 from ewp.comparison.results import MEASURES, Comparison
-from ewp.data.validation import check_data, check_distinct, generator, row_and_column_names
+from ewp.data.validation import (
+    check_data,
+    check_distinct,
+    column_names,
+    generator,
+    row_and_column_names,
+)
 from ewp.engine.array import ArrayEngine
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
 from ewp.solver.starts import choose_start
 
-__all__ = ["Outcome", "compare", "run_trials", "tabulate_scores", "tabulate_weights"]
+__all__ = ["compare"]
 
 
 def compare(
@@ -149,7 +155,7 @@ def compare(
     trials, complete = run_trials(
         array, k, classes, made, starts, measures, first, n_jobs=n_jobs, progress=progress
     )
-    rows, columns = row_and_column_names(X, array)
+    rows, columns = row_and_column_names(X, len(array), column_names(X), array.shape[1])
     return Comparison(
         scores=tabulate_scores(made, trials),
         weights=tabulate_weights(made, trials, columns),

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "MEASURES",
     "Comparison",
-    "ComparisonSummary",
     "Measure",
-    "describe_comparison",
     "signed_rank",
-    "summarise_comparison",
 ]
 
 #: Level of the test, as in the paper.

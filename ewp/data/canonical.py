@@ -1,11 +1,11 @@
 """What is known of rows by value and not by position: moments, order, repetitions, samples.
 
 Means and sums of squares of the columns come from one block of rows after the other; `block_rows`
-says how many rows make a block. Rows and
-clusters have a canonical order, so that shuffled rows give the same answer. A sample of the
-distinct rows is drawn by hashing their values: the rows with the smallest hashes, with all the
-weight that rows of these values have together. It does not depend on the order of the rows nor on
-repetition, needs one pass, and samples of parts merge into the sample of the whole.
+says how many rows make a block. Rows and clusters have a canonical order, so that shuffled rows
+give the same answer. A sample of the distinct rows is drawn by hashing their values: the rows with
+the smallest hashes, with all the weight that rows of these values have together. It does not depend
+on the order of the rows nor on repetition, needs one pass, and samples of parts merge into the
+sample of the whole.
 """
 
 from __future__ import annotations

@@ -11,14 +11,19 @@ import os
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import pandas as pd
 
 from ewp.common.types import Array
 
-__all__ = ["BATCH_ROWS", "FileRows", "RowSource"]
+__all__ = [
+    "BATCH_ROWS",
+    "FileRows",
+    "RowSource",
+    "is_row_source",
+]
 
 #: Rows that are read at once when all are wanted.
 BATCH_ROWS = 2**16
@@ -30,7 +35,6 @@ def _remove_file(path: Path, owner: int) -> None:
         path.unlink(missing_ok=True)
 
 
-@runtime_checkable
 class RowSource(Protocol):
     """Rows by columns of floats that are read when they are asked for."""
 
@@ -46,6 +50,11 @@ class RowSource(Protocol):
 
     def read_into(self, start: int, out: Array) -> None:
         """Read rows from number `start` on into a contiguous array of the source's type."""
+
+
+def is_row_source(X: Any) -> TypeGuard[RowSource]:
+    """Whether X are rows that are read when they are asked for."""
+    return hasattr(X, "read_into")
 
 
 class FileRows:

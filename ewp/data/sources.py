@@ -19,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 from ewp.common.types import Array
-from ewp.data.rows import BATCH_ROWS, FileRows, RowSource
+from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
 from ewp.data.validation import (
     check_data,
     check_distinct,
     check_sample_weight,
     column_names,
-    default_names,
+    row_and_column_names,
 )
 
 __all__ = [
@@ -66,11 +66,6 @@ class DataSource:
         """Check that there are k distinct rows, as far as that is known before the first pass."""
 
 
-def _names(X: Any, n: int, p: int, columns: pd.Index | None) -> tuple[pd.Index, pd.Index]:
-    rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n)
-    return rows, default_names(p) if columns is None else columns
-
-
 class ArraySource(DataSource):
     """Rows of an array, a DataFrame or a file.
 
@@ -87,8 +82,8 @@ class ArraySource(DataSource):
         self.array = check_data(X)
         self.n, self.p = self.array.shape
         self.columns = column_names(X)
-        self.names = _names(X, self.n, self.p, self.columns)
-        self.in_memory = not isinstance(self.array, RowSource)
+        self.names = row_and_column_names(X, self.n, self.columns, self.p)
+        self.in_memory = not is_row_source(self.array)
         self.weight = check_sample_weight(sample_weight, self.n)
 
     def check_clusters(self, k: int) -> None:
@@ -104,7 +99,7 @@ class DaskSource(DataSource):
         self.sample_weight = sample_weight
         self.n, self.p = len(X), X.shape[1]
         self.columns = pd.Index(X.columns) if hasattr(X, "columns") else None
-        self.names = _names(X, self.n, self.p, self.columns)
+        self.names = row_and_column_names(X, self.n, self.columns, self.p)
 
 
 def open_source(X: Any, sample_weight: Any = None) -> ArraySource | DaskSource:

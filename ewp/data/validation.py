@@ -16,7 +16,7 @@ from sklearn.utils import check_array, check_random_state
 
 from ewp.common.checks import listing
 from ewp.common.types import Array
-from ewp.data.rows import RowSource
+from ewp.data.rows import is_row_source
 
 __all__ = [
     "align_to_columns",
@@ -28,7 +28,6 @@ __all__ = [
     "check_sample_weight",
     "check_spread",
     "column_names",
-    "default_names",
     "generator",
     "remember_features",
     "row_and_column_names",
@@ -73,14 +72,15 @@ def default_names(p: int) -> pd.Index:
 
 def column_names(X: Any) -> pd.Index | None:
     """The data's own names of the columns, None where they have none."""
-    return X.columns if isinstance(X, pd.DataFrame | RowSource) else None
+    return X.columns if isinstance(X, pd.DataFrame) or is_row_source(X) else None
 
 
-def row_and_column_names(X: Any, array: Array) -> tuple[pd.Index, pd.Index]:
-    """Row and column names of the data: a DataFrame's own, else 0.. and x0, x1, ..."""
-    if isinstance(X, pd.DataFrame):
-        return X.index, X.columns
-    return pd.RangeIndex(len(array)), default_names(array.shape[1])
+def row_and_column_names(
+    X: Any, n: int, columns: pd.Index | None, p: int
+) -> tuple[pd.Index, pd.Index]:
+    """Row and column names of the data: their own, else 0.. and x0, x1, ..."""
+    rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n)
+    return rows, default_names(p) if columns is None else columns
 
 
 def _check_numeric_columns(X: pd.DataFrame) -> None:
@@ -148,7 +148,7 @@ def check_data(X: Any) -> Array:
     columns = column_names(X)
     array: Any = (
         X
-        if isinstance(X, RowSource)
+        if is_row_source(X)
         else check_array(
             X,
             dtype=[np.float64, np.float32],
@@ -331,6 +331,6 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
         )
     if not np.isfinite(array).all():
         raise ValueError("init contains NaN or infinity; centroids must be finite")
-    if np.abs(array).max(initial=0.0) > 1e100:
+    if np.abs(array).max(initial=0.0) > _LARGEST:
         raise ValueError("init has values above 1e100, whose squares overflow")
     return array

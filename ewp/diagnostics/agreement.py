@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["Agreement", "compare_to", "plot_agreement", "summarise_agreement"]
+__all__ = ["Agreement", "compare_to"]
 
 
 @dataclass(eq=False, repr=False)
@@ -143,6 +143,7 @@ class _Other(NamedTuple):
 
 def compare_to(
     results: FittedResults,
+    /,
     other: Any,
     weights: Any = None,
     *,
@@ -152,6 +153,8 @@ def compare_to(
 
     Parameters
     ----------
+    results : EWPResults
+        The fit, where this is not called as a method of it.
     other : EWPResults, fitted estimator or array-like of labels
         Another fit, one of sparcl's included; an estimator with ``labels_`` (and perhaps
         ``feature_weights_`` and ``cluster_centers_``); or labels of any type. A Series is

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["BootstrapResults", "bootstrap", "plot_bootstrap", "summarise_bootstrap"]
+__all__ = ["BootstrapResults", "bootstrap"]
 
 _TINY = 1e-300
 _LOCAL = (
@@ -274,6 +274,7 @@ class BootstrapResults(SummaryMixin):
 
 def bootstrap(
     results: FittedResults,
+    /,
     n_boot: int = 200,
     *,
     n_jackknife: int = 50,
@@ -293,6 +294,8 @@ def bootstrap(
 
     Parameters
     ----------
+    results : EWPResults
+        The fit, where this is not called as a method of it.
     n_boot : int, default 200
         Number of resamples.
     n_jackknife : int, default 50

@@ -10,7 +10,7 @@ pictures are in ``ewp.diagnostics.convergence``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,7 @@ from ewp.diagnostics.convergence import ERRORS, ConsistencyResults, along_s, con
 from ewp.diagnostics.refit import FittedData, fit_rows, fitted_data
 from ewp.metrics import centroid_order
 
-if TYPE_CHECKING:
-    pass
-
-
-__all__ = ["ConsistencyResults", "choose_reference", "choose_sizes", "consistency"]
+__all__ = ["ConsistencyResults", "consistency"]
 
 #: Default sizes: how many at most, and by which factors they grow.
 _MOST_SIZES = 6
@@ -72,6 +68,7 @@ def _replicate(
 
 def consistency(
     results: FittedResults,
+    /,
     sizes: Sequence[int] | None = None,
     n_rep: int = 20,
     *,
@@ -92,6 +89,8 @@ def consistency(
 
     Parameters
     ----------
+    results : EWPResults
+        The fit, where this is not called as a method of it.
     sizes : sequence of int, optional
         Numbers of rows. By default three to six that grow by equal factors, at most 2, up to
         half of the rows (up to all of them with a `reference`).

@@ -30,10 +30,6 @@ __all__ = [
     "along_s",
     "convergence_rate",
     "effective_size",
-    "plot_along_s",
-    "plot_consistency",
-    "summarise_consistency",
-    "typical_errors",
 ]
 
 #: Measures of error whose slopes are estimated, and those that decide the verdict.

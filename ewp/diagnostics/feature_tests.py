@@ -50,13 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = [
-    "FeatureTests",
-    "permutation_tests",
-    "permuted_dispersions",
-    "plot_tests",
-    "summarise_tests",
-]
+__all__ = ["FeatureTests", "permutation_tests", "permuted_dispersions"]
 
 _ROUNDING = 1e-9
 #: Default permutations: enough for Holm's adjustment to reach 0.025 as long as they are not too
@@ -241,6 +235,7 @@ def _adjusted(p_value: Array, method: str) -> Array:
 
 def permutation_tests(
     results: FittedResults,
+    /,
     n_perm: int | None = None,
     *,
     n_groups: int = 20,
@@ -260,6 +255,8 @@ def permutation_tests(
 
     Parameters
     ----------
+    results : EWPResults
+        The fit, where this is not called as a method of it.
     n_perm : int, optional
         Number of permutations. By default 40 times the number of features, so that p-values
         can stay small after Holm's adjustment, but at least 999 and at most 20,000 or five

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
 from ewp.data.validation import check_sample_weight
@@ -26,7 +27,13 @@ from ewp.solver.polish import PolishEffort, polish
 from ewp.solver.schedules import Hard
 from ewp.solver.weights import RelativeEntropy
 
-__all__ = ["FittedData", "Refit", "fit_rows", "fitted_data", "refit"]
+__all__ = [
+    "FittedData",
+    "Refit",
+    "fit_rows",
+    "fitted_data",
+    "refit",
+]
 
 #: Share of the rows that may change their cluster before data count as not those of the fit.
 _STRANGE = 0.01
@@ -85,6 +92,7 @@ class FittedData:
         return self.weights / self.scale**2
 
 
+@one_blas_thread()
 def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None) -> FittedData:
     """Collect what is needed to fit parts of the data again.
 

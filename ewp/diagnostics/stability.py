@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["StabilityResults", "plot_stability", "stability", "summarise_stability"]
+__all__ = ["StabilityResults", "stability"]
 
 #: Similarities up to the first dissolve a cluster, above the second they recover it.
 DISSOLVED, RECOVERED = 0.5, 0.75
@@ -215,6 +215,7 @@ def _replicate(
 
 def stability(
     results: FittedResults,
+    /,
     n_boot: int = 100,
     *,
     scheme: str = "bootstrap",
@@ -227,14 +228,16 @@ def stability(
 ) -> StabilityResults:
     """See which clusters, and which rows in them, survive resampling.
 
-    Resamples are clustered from scratch, with the penalty in proportion to their rows. A
-    cluster's similarity to a resample is its Jaccard similarity to the most similar cluster
+    Resamples are clustered from scratch (from the same centroids, if the fit was given some as
+    `init`), with the penalty in proportion to their rows. A cluster's similarity to a resample is its Jaccard similarity to the most similar cluster
     there, over the rows that are in the resample (Hennig 2007, as ``fpc::clusterboot`` in R
     reports it). By Hennig's rule of thumb means of 0.75 and more are stable clusters, and
     below 0.6 they should not be trusted.
 
     Parameters
     ----------
+    results : EWPResults
+        The fit, where this is not called as a method of it.
     n_boot : int, default 100
         Number of resamples.
     scheme : {"bootstrap", "subset"}, default "bootstrap"

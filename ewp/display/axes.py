@@ -12,7 +12,21 @@ from ewp.common.checks import check_integer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GRID", "INK", "PALETTE", "despine", "new_axes", "one_line_label", "subsample"]
+__all__ = [
+    "GRID",
+    "INK",
+    "PALETTE",
+    "despine",
+    "heaviest_rows",
+    "height_of_rows",
+    "legend_above",
+    "name_rows",
+    "new_axes",
+    "one_line_label",
+    "side_by_side",
+    "start_at_zero",
+    "subsample",
+]
 
 #: Seven colours that people with any colour vision tell apart (after Okabe and Ito).
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#4D4D4D")
@@ -76,6 +90,7 @@ def one_line_label(name: Any) -> str:
 
 
 def side_by_side(size: tuple[float, float], widths: tuple[float, ...]) -> list[Axes]:
+    """Axes of a new figure, one beside the other with a common ordinate."""
     from matplotlib import pyplot as plt
 
     figure = plt.figure(figsize=size, layout="constrained")

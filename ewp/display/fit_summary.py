@@ -28,7 +28,13 @@ from ewp.display.formatting import (
 from ewp.display.selection import selection_reason
 from ewp.display.summary import EWPSummary
 
-__all__ = ["summarise_fit", "uncertainty_table"]
+__all__ = [
+    "column_deviations",
+    "fit_notes",
+    "is_weighted",
+    "summarise_fit",
+    "variance_explained",
+]
 
 _TITLE = "Entropy Weighted Power k-means"
 _MAX_CENTROID_COLUMNS = 6
@@ -63,7 +69,8 @@ def summarise_fit(results: FittedResults, top: int = 10) -> EWPSummary:
 
 
 def _facts(results: FittedResults) -> dict[str, str]:
-    options = results.options
+    given = results.fit_options
+    start = given.init if isinstance(given.init, str) else "array"
     # The last row of the trace is where the last iteration ended; none starts from it.
     phases = results.objective_trace["phase"].iloc[:-1]
     counts = [str(int((phases == phase).sum())) for phase in ("anneal", "finish", "polish")]
@@ -76,7 +83,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
-        "Starts:": f"{options.get('n_init', 1)} ({options.get('init', 'given')})",
+        "Starts:": f"{given.n_init} ({start})",
         "Objective f_-inf:": number(results.objective, 6),
         "Between / total SS:": percent(explained),
         "Effective features:": number(results.effective_features),
@@ -120,15 +127,15 @@ def _feature_table(results: FittedResults, top: int) -> pd.DataFrame:
 
 
 def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
+    """What a summary says of a fit in sentences."""
     weights = results.weights.to_numpy(dtype=float)
     order = heaviest_first(results)
     p, k = results.n_features, results.n_clusters
     if not results.converged:
-        limit = results.options.get("max_iter")
-        stopped = "" if limit is None else f" (max_iter = {limit})"
+        limit = results.fit_options.max_iter
         yield (
-            f"NOT CONVERGED: stopped after {results.n_iter} iterations{stopped}; the estimates "
-            "are not yet a fixed point. Raise max_iter or tol."
+            f"NOT CONVERGED: stopped after {results.n_iter} iterations (max_iter = {limit}); the "
+            "estimates are not yet a fixed point. Raise max_iter or tol."
         )
     if p > 1:
         cumulated = np.cumsum(weights[order])
@@ -162,8 +169,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             "Weights relate to standardised features (each divided by its standard deviation); "
             "centroids are in the units of the data."
         )
-    if "selection" in results.options:
-        yield selection_reason(results.options["selection"])
+    if results.selection is not None:
+        yield selection_reason(results.selection)
     if is_weighted(results):
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
     if variance_explained(results) is not None:
@@ -171,17 +178,25 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
 
 
 def heaviest_first(results: FittedResults) -> np.ndarray:
+    """Positions of the features, heaviest first."""
     return np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
 
 
 def is_weighted(results: FittedResults) -> bool:
+    """Whether rows have weights other than one."""
     return not np.allclose(results.clusters["mass"], results.clusters["size"])
 
 
+def column_deviations(results: FittedResults) -> np.ndarray | None:
+    """Standard deviations of the columns in data units, None where they are not known."""
+    if results.spread is None and results.scaling == "standard":
+        return results.scale
+    return results.spread
+
+
 def variance_explained(results: FittedResults) -> np.ndarray | None:
-    spread = results.spread
-    if spread is None and results.scaling == "standard":
-        spread = results.scale
+    """Share of every feature's variance that lies between the clusters, None if unknown."""
+    spread = column_deviations(results)
     if spread is None:
         return None
     mass = results.clusters["mass"].to_numpy(dtype=float)

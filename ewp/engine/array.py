@@ -31,7 +31,7 @@ from ewp.data.canonical import (
     sample_size,
     varying_columns,
 )
-from ewp.data.rows import RowSource
+from ewp.data.rows import is_row_source
 from ewp.engine.base import Partition, RowEngine
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.engine.kernel import (
@@ -100,14 +100,23 @@ class ArrayEngine(RowEngine):
         self.total = float(self.n if sample_weight is None else sample_weight.sum())
         self.n_jobs = effective_n_jobs(n_jobs)
         self.prepared: Array | None = None
+        self._read = X.read_into if is_row_source(X) and X.dtype == np.float64 else None
         self._spaces: dict[tuple[int, int], SimpleQueue[Workspace]] = {}
         self._samples: dict[int, ArrayEngine] = {}
         self._tiles: dict[str, Array] = {}
         self._cut: dict[int, list[list[slice]]] = {}
         self._pool: ForkPool | None = None
-        self.center = column_means(X, sample_weight) if center is None else center
+        if center is None:
+            center = (
+                column_means(X, sample_weight)
+                if self.divergence.shift_invariant
+                else np.zeros(self.p)
+            )
+        self.center = center
         self.squares = column_squares(X, sample_weight, self.center)
         if isinstance(scale, str):
+            if not self.divergence.scale_equivariant:
+                raise ValueError("columns cannot be standardised for this divergence: scale=None")
             deviation = np.sqrt(self.squares / self.total)
             scale = np.where(deviation > 0, deviation, 1.0)
         self.scale = np.ones(self.p) if scale is None else scale
@@ -133,8 +142,8 @@ class ArrayEngine(RowEngine):
 
     def _fill(self, rows: slice, block: Array) -> None:
         """Write rows in the engine's coordinates."""
-        if isinstance(self.X, RowSource) and self.X.dtype == np.float64:
-            self.X.read_into(rows.start, block)
+        if self._read is not None:
+            self._read(rows.start, block)
             values = block
         else:
             values = self.X[rows]

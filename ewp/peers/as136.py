@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ewp.common.types import Array, Ints
 from ewp.metrics import group_means
 
-__all__ = ["Assignment", "TransferSearch"]
+__all__ = ["TransferSearch"]
 
 #: OpenBLAS wakes its threads for larger products. For thousands of small ones that costs more
 #: than it gains, above all when other processes use the cores.

@@ -18,7 +18,11 @@ from ewp.common.types import Array, Ints
 from ewp.metrics import group_means
 from ewp.peers.as136 import TransferSearch
 
-__all__ = ["EmptyClusterError", "HartiganWong", "hartigan_wong"]
+__all__ = [
+    "EmptyClusterError",
+    "HartiganWong",
+    "hartigan_wong",
+]
 
 
 class EmptyClusterError(ValueError):

@@ -20,7 +20,7 @@ from ewp.solver.fit import FitOptions
 from ewp.solver.schedules import Fixed, Hard, Schedule, annealing
 from ewp.solver.weights import FixedWeights, PowerWeights, WeightRule
 
-__all__ = ["KHarmonicMeans", "KMeans", "PowerKMeans", "WKMeans"]
+__all__ = ["KHarmonicMeans", "KMeans", "PowerKMeans", "WKMeans", "annealing_from"]
 
 
 class _Unweighted(SampleWeightPeer):
@@ -52,7 +52,7 @@ class KMeans(_Unweighted):
         Seed of the starts. The same seed gives the same answer for any `n_jobs` and any order
         of the rows.
     n_jobs : int or None, default=None
-        Number of threads, as in joblib.
+        Number of processes, as in joblib.
 
     Attributes
     ----------

@@ -26,7 +26,6 @@ from ewp.solver.weights import Search, threshold_weights
 __all__ = [
     "SparseFit",
     "SparseGap",
-    "partition",
     "random_partition",
     "sparse_fit",
     "sparse_gap",

@@ -12,10 +12,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from ewp.common.types import FittedResults
-from ewp.data.rows import RowSource
+from ewp.data.rows import is_row_source
 from ewp.diagnostics import RECORDS, TITLES
 from ewp.display.axes import subsample
-from ewp.display.fit_summary import fit_notes, is_weighted, variance_explained
+from ewp.display.fit_summary import column_deviations, fit_notes, is_weighted, variance_explained
 from ewp.display.formatting import (
     column_cells,
     counted,
@@ -26,7 +26,7 @@ from ewp.display.formatting import (
     short,
     weight_cells,
 )
-from ewp.display.selection import selection_reason
+from ewp.display.selection import plot_lambda, selection_reason
 from ewp.report.page import data_hash
 from ewp.report.svg import draw
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["TOP", "as_csv", "describe_fit", "feature_table", "heaviest", "others"]
+__all__ = ["describe_fit"]
 
 _MEANS = 15
 _APART = 4
@@ -114,16 +114,10 @@ def _facts(results: FittedResults) -> dict[str, str]:
     }
 
 
-def _spread(results: FittedResults) -> np.ndarray | None:
-    if results.spread is None and results.scaling == "standard":
-        return results.scale
-    return results.spread
-
-
 def _deviations(results: FittedResults) -> np.ndarray:
     """Differences of the cluster means from the overall means, in standard deviations."""
     theta = results.centroids.to_numpy(dtype=float) - results.center
-    spread = _spread(results)
+    spread = column_deviations(results)
     divisor = np.ones_like(results.center) if spread is None else np.where(spread > 0, spread, 1.0)
     return theta / divisor
 
@@ -178,7 +172,8 @@ def _trace(results: FittedResults) -> Markup:
 
 def _picture(results: FittedResults) -> Markup | None:
     """The rows in the plane, where they are at hand."""
-    if not isinstance(results.data, pd.DataFrame | np.ndarray | RowSource):
+    data = results.data
+    if not (isinstance(data, pd.DataFrame | np.ndarray) or is_row_source(data)):
         return None
     words = "Rows and centroids in the plane, by cluster."
     return draw(results.plot_clusters, "clusters", words)
@@ -213,8 +208,6 @@ def _selection(results: FittedResults) -> dict[str, Any] | None:
     found: dict[str, Any] = {"reason": selection_reason(record).replace("lambda", "λ")}
     curve = pd.DataFrame(record.get("curve", []))
     if len(curve) and curve["replicates"].max() > 0:
-        from ewp.display.selection import plot_lambda
-
         table = curve.rename(columns={"score": "mean"})
         table["lam_per_row"] = table["lam"] / record["total"]
         chosen = record["chosen"]
@@ -262,7 +255,7 @@ def _call(results: FittedResults) -> str:
     for key in ("s0", "eta", "n_init", "polish", "max_iter", "tol"):
         if getattr(given, key) != getattr(type(given), key):
             arguments[key] = repr(getattr(given, key))
-    spread = _spread(results)
+    spread = column_deviations(results)
     varying = np.ones(results.n_features, bool) if spread is None else spread > 0
     if varying.any() and np.ptp(results.prior[varying]) > 1e-12:
         arguments["prior"] = "prior"

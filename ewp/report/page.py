@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 from ewp.common import __version__
-from ewp.data.rows import RowSource
+from ewp.data.rows import is_row_source
 
-__all__ = ["ReportMixin", "data_hash", "made_on", "render_report", "versions"]
+__all__ = ["ReportMixin", "data_hash", "render_report", "versions"]
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn")
 _BLOCK = 2**14
@@ -98,7 +98,7 @@ def data_hash(data: Any) -> str | None:
     """
     if isinstance(data, list | tuple):
         data = np.asarray(data)
-    if not isinstance(data, np.ndarray | pd.DataFrame | RowSource):
+    if not (isinstance(data, np.ndarray | pd.DataFrame) or is_row_source(data)):
         return None
     digest = hashlib.sha256()
     for start in range(0, len(data), _BLOCK):

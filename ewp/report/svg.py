@@ -21,7 +21,7 @@ from ewp.display.axes import INK, PALETTE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "draw"]
+__all__ = ["draw"]
 
 #: Width and height of a picture in inches; small, so that its letters are legible on a telephone.
 SIZE = (4.2, 3.2)

@@ -10,8 +10,10 @@ pictures, and is saved with it.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,9 +53,14 @@ def _question(
     answer: Callable[Concatenate[Any, P], T], name: str, *, kept_as: str | None = None
 ) -> Callable[Concatenate[EWPResults, P], T]:
     """Return a method with the signature of a diagnostic that keeps what the diagnostic found."""
+    signature = inspect.signature(answer)
 
     @functools.wraps(answer)
     def method(self: EWPResults, /, *arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            signature.bind(self, *arguments, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
         found = answer(self, *arguments, **options)
         setattr(self, kept_as or f"{name}_", found)
         return found
@@ -181,8 +188,8 @@ class EWPResults(SummaryMixin, ReportMixin):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The other options of the fit as plain data; an array for `init` goes by that name."""
-        given, seed = self.fit_options, self.fit_options.random_state
+        """The other options of the fit as plain data, a copy; "array" stands for a given `init`."""
+        given = self.fit_options
         plain: dict[str, Any] = {
             "init": given.init if isinstance(given.init, str) else "array",
             "n_init": given.n_init,
@@ -191,9 +198,11 @@ class EWPResults(SummaryMixin, ReportMixin):
             "polish": given.effort.rounds > 0,
             "max_iter": given.max_iter,
             "tol": given.tol,
-            "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+            "random_state": given.random_state,
         }
-        return plain if self.selection is None else plain | {"selection": self.selection}
+        if self.selection is not None:
+            plain["selection"] = copy.deepcopy(self.selection)
+        return plain
 
     @property
     def feature_names(self) -> pd.Index:

@@ -26,19 +26,7 @@ from ewp.common.types import FittedResults
 from ewp.diagnostics import RECORDS
 from ewp.solver.fit import FitOptions
 
-__all__ = [
-    "FORMAT_VERSION",
-    "Arrays",
-    "pack_frame",
-    "pack_index",
-    "pack_record",
-    "plain",
-    "read",
-    "unpack_frame",
-    "unpack_index",
-    "unpack_record",
-    "write",
-]
+__all__ = ["FORMAT_VERSION", "read", "write"]
 
 #: Raised when a change of the format cannot be read by older versions of the package.
 FORMAT_VERSION = 1
@@ -200,14 +188,17 @@ def _unpack_options(
         # earlier versions did not keep the centroids that a fit started from
         stored[_INIT] = theta if init is None else init
     known = {field.name for field in dataclasses.fields(FitOptions)}
+    stated = {name: value for name, value in stored.items() if name in known}
     return FitOptions(
-        n_clusters=len(theta),
-        lam=scalars["lam"],
-        eta=scalars["eta"],
-        scale="standard" if scalars["scaling"] == "standard" else None,
-        dispersion=scalars["dispersion"],
-        prior=fields["prior"],
-        **{name: value for name, value in stored.items() if name in known},
+        **stated
+        | {
+            "n_clusters": len(theta),
+            "lam": scalars["lam"],
+            "eta": scalars["eta"],
+            "scale": "standard" if scalars["scaling"] == "standard" else None,
+            "dispersion": scalars["dispersion"],
+            "prior": fields["prior"],
+        }
     )
 
 

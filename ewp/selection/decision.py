@@ -1,7 +1,8 @@
-"""Settling what is automatic in a fit: the penalty, the scaling, the form of the weights.
+"""Deciding what is automatic in a fit: the penalty, the scaling, the form of the weights.
 
-`select_candidate` works on a validated array and is what ``lam="auto"`` calls; what a user sees of
-it is in `ewp.select`. There is no argument for labels.
+`select_candidate` works on a validated array and is what ``lam="auto"`` calls; the selection rules
+are functions of the candidates' scores and of nothing else. What a user sees of it is in
+`ewp.select`. There is no argument for labels.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numbers
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,21 +23,140 @@ from ewp.display.formatting import counted, short
 from ewp.engine.kernel import hard_sums
 from ewp.selection.criteria import CRITERIA, Criterion, OwnCriterion
 from ewp.selection.search import (
-    SELECTION_RULES,
+    MIN_LEAD,
     Candidate,
-    Decision,
-    SelectionRule,
-    decide,
+    Family,
     families,
     make_candidates,
     score_candidates,
+    within_tolerance,
 )
 from ewp.solver.fit import FitOptions, WarmStart
 
-__all__ = ["SelectionOptions", "SelectionOutcome", "select_candidate"]
+__all__ = [
+    "SELECTION_RULES",
+    "Decision",
+    "SelectionOptions",
+    "SelectionOutcome",
+    "SelectionRule",
+    "decide",
+    "select_candidate",
+]
 
 #: Partitions of the replicates that the fit to all rows tries, and rows looked at together.
 _MOST_WARM_STARTS, _ROWS = 5, 4096
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """Which of the candidates that score about as well as the best is taken.
+
+    Attributes
+    ----------
+    name : str
+    slack : float
+        Standard errors of the difference by which a candidate may fall short of the best.
+    equal : float
+        Part of the best score by which it may fall short in any case.
+    stable : bool
+        Take the most stable one and, among equally stable ones, the one whose effective number
+        of features is closest to the number of features in which its clusters differ; otherwise,
+        and where replicates have no partitions of all rows to compare, the one with the largest
+        penalty.
+    """
+
+    name: str
+    slack: float
+    equal: float
+    stable: bool
+
+    def words(self, made: Decision) -> str:
+        """Say by what rule a candidate was chosen."""
+        if not self.slack:
+            return "the best"
+        what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
+        steps = ((made.chosen, made.top), (made.top, made.best))
+        by_error = all(a is b or within_tolerance(a, b, self.slack, 0.0) for a, b in steps)
+        limit = f"{short(self.slack)} SE" if by_error else f"{self.equal:.2%}"
+        return f"{what} within {limit} of the best"
+
+    def allows(self, entry: Candidate, best: Candidate) -> bool:
+        """Whether a candidate scores about as well as the best."""
+        return within_tolerance(entry, best, self.slack, self.equal)
+
+    def asks_stability(self, entry: Candidate) -> bool:
+        """Whether the stability of a candidate decides."""
+        return self.stable and len(entry.partitions) > 1
+
+
+SELECTION_RULES = {
+    rule.name: rule
+    for rule in (
+        SelectionRule("stable", 0.5, MIN_LEAD, True),
+        SelectionRule("1se", 1.0, 0.0, False),
+        SelectionRule("max", 0.0, 0.0, False),
+    )
+}
+
+
+class Decision(NamedTuple):
+    """What was chosen, and against what.
+
+    Attributes
+    ----------
+    chosen : Candidate
+    runner_up : Candidate or None
+        The best of the other families, or the next best penalty if there is one family only.
+    best : Candidate
+        The best mean of all.
+    top : Candidate
+        The best mean of the chosen family.
+    """
+
+    chosen: Candidate
+    runner_up: Candidate | None
+    best: Candidate
+    top: Candidate
+
+
+def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
+    """Choose a candidate and the runner-up.
+
+    The best mean sets the standard. A family whose best is within the rule's slack is as good,
+    and the one that units cannot change comes first. In that family the rule picks among the
+    penalties within its slack. Standard errors are those of the differences between two
+    candidates, see `ewp.selection.search.paired_difference`.
+
+    Parameters
+    ----------
+    entries : list of Candidate
+        Scored candidates; only those with all replicates compete.
+    rule : SelectionRule
+    """
+    complete = max(len(entry.scores) for entry in entries)
+    racing = [entry for entry in entries if len(entry.scores) == complete]
+    best = max(racing, key=lambda entry: (entry.mean, entry.lam))
+    of_family: dict[Family, Candidate] = {}
+    for entry in racing:
+        champion = of_family.get(entry.family)
+        if champion is None or (entry.mean, entry.lam) > (champion.mean, champion.lam):
+            of_family[entry.family] = entry
+    equals = [entry for entry in of_family.values() if rule.allows(entry, best)]
+    top = min(equals, key=lambda entry: entry.family.rank)
+
+    def preference(entry: Candidate) -> tuple[float, ...]:
+        if not rule.asks_stability(entry):
+            return (entry.lam,)
+        mismatch = round(entry.mismatch, 2)
+        return (round(entry.stability, 2), -mismatch, entry.lam)
+
+    rivals = [entry for entry in racing if entry.family == top.family]
+    chosen = max((entry for entry in rivals if rule.allows(entry, top)), key=preference)
+    others = [entry for family, entry in of_family.items() if family != chosen.family]
+    if not others:
+        others = [entry for entry in racing if entry is not chosen]
+    runner_up = max(others, key=lambda entry: entry.mean) if others else None
+    return Decision(chosen, runner_up, best, top)
 
 
 @dataclass(frozen=True)

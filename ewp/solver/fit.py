@@ -28,7 +28,7 @@ from ewp.solver.schedules import Schedule, annealing
 from ewp.solver.starts import choose_start
 from ewp.solver.weights import RelativeEntropy, WeightRule
 
-__all__ = ["Fit", "FitOptions", "WarmStart", "default_prior", "fit_array", "fit_engine", "solve"]
+__all__ = ["Fit", "FitOptions", "WarmStart", "fit_array", "fit_engine", "solve"]
 
 
 @dataclass(frozen=True, eq=False)

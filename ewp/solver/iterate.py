@@ -20,7 +20,7 @@ from ewp.engine.kernel import RunStatistics, StepFunction
 from ewp.solver.schedules import Schedule
 from ewp.solver.weights import WeightRule
 
-__all__ = ["Solution", "TraceRow", "iterate", "step_of_run"]
+__all__ = ["Solution", "TraceRow", "centroid_step", "iterate", "step_of_run"]
 
 #: Squared distances of up to so many times the least are rounding errors of a mean.
 _EXACT = 1e4

@@ -397,14 +397,14 @@ def breathing_kmeans(points: WeightedPoints, theta: Array, rng: np.random.Genera
 
     Parameters
     ----------
-    points : Points
+    points : WeightedPoints
     theta : ndarray of shape (k, q)
         Centroids to start from.
     rng : Generator
 
     Returns
     -------
-    Partitioned
+    KMeansState
         The best partition found, of the same number of clusters.
 
     References

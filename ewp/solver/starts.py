@@ -14,7 +14,12 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.engine.base import RowEngine
 
-__all__ = ["SeedRows", "choose_start", "draw", "kmeans_plus_plus"]
+__all__ = [
+    "SeedRows",
+    "choose_start",
+    "draw",
+    "kmeans_plus_plus",
+]
 
 
 def draw(mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import ewp
+from ewp import EWPResults
 from tests.support.designs import sixty_rows
 from tests.support.results import make_results, uneven_weights
 
@@ -155,3 +156,31 @@ def test_a_copy_holds_the_data_and_saving_needs_a_folder(tmp_path):
     assert copy.copy(found).data is X
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         found.save(tmp_path / "no" / "fit")
+
+
+def test_a_fit_with_any_seed_can_be_pickled():
+    X = make_results().data
+    for seed in (np.random, np.random.default_rng(0), np.random.RandomState(0), None, 3):
+        results = ewp.fit(X, 2, 30.0, random_state=seed)
+        again = pickle.loads(pickle.dumps(results))
+        assert again.fit_options.random_state == (3 if seed == 3 else None)
+        np.testing.assert_array_equal(again.labels, results.labels)
+
+
+def test_options_are_a_copy():
+    results = make_results(selection={"chosen": {"lam": 1.0}})
+    results.options["n_init"] = 99
+    results.options["selection"]["chosen"]["lam"] = 2.0
+    assert results.options["n_init"] == 2
+    assert results.selection == {"chosen": {"lam": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "name", ["bootstrap", "stability", "consistency", "test_features", "compare_to"]
+)
+def test_diagnostics_are_methods_under_their_own_names(name):
+    method = getattr(EWPResults, name)
+    assert method.__name__ == name
+    assert "Parameters" in method.__doc__
+    with pytest.raises(TypeError, match=rf"{name}\(\).*'nonsense'"):
+        getattr(make_results(), name)(nonsense=1)

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 from ewp.selection.criteria import Score
-from ewp.selection.search import (
-    SELECTION_RULES,
-    Candidate,
-    Family,
-    decide,
-    eliminate_hopeless,
-    paired_difference,
-)
+from ewp.selection.decision import SELECTION_RULES, decide
+from ewp.selection.search import Candidate, Family, eliminate_hopeless, paired_difference
 
 
 def scored(family, lam, values, labels=None):
