@@ -229,10 +229,10 @@ def stability(
     """See which clusters, and which rows in them, survive resampling.
 
     Resamples are clustered from scratch (from the same centroids, if the fit was given some as
-    `init`), with the penalty in proportion to their rows. A cluster's similarity to a resample is its Jaccard similarity to the most similar cluster
-    there, over the rows that are in the resample (Hennig 2007, as ``fpc::clusterboot`` in R
-    reports it). By Hennig's rule of thumb means of 0.75 and more are stable clusters, and
-    below 0.6 they should not be trusted.
+    `init`), with the penalty in proportion to their rows. A cluster's similarity to a resample is
+    its Jaccard similarity to the most similar cluster there, over the rows that are in the resample
+    (Hennig 2007, as ``fpc::clusterboot`` in R reports it). By Hennig's rule of thumb means of 0.75
+    and more are stable clusters, and below 0.6 they should not be trusted.
 
     Parameters
     ----------
