@@ -236,9 +236,9 @@ def predict(
         if json:
             output.show_json(output.assignment_record(assigned, results, table))
         if out is not None:
-            assigned.to_csv(out)
+            output.write_csv(assigned, out)
         elif not json:
-            typer.echo(assigned.to_csv(), nl=False)
+            typer.echo(output.csv_text(assigned), nl=False)
 
 
 @app.command()
