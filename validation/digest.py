@@ -25,7 +25,7 @@ __all__ = ["code_digest", "is_choosing", "is_silent", "source_digest", "task_dig
 
 #: Folders and files of `ewp` that print, draw or store: a change in them changes no number.
 SILENT_FOLDERS = ("display", "report", "cli")
-SILENT_FILES = ("storage.py",)
+SILENT_FILES = ("storage.py", "files.py")
 #: The folder that scores and chooses penalties.
 CHOOSING_FOLDERS = ("selection",)
 #: A file in it that those use too who choose nothing: the grid of penalties.

@@ -7,6 +7,7 @@ Options are declared in `ewp.cli.options`, tables read by `ewp.cli.tables`, resu
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -236,9 +237,9 @@ def predict(
         if json:
             output.show_json(output.assignment_record(assigned, results, table))
         if out is not None:
-            assigned.to_csv(out)
+            output.write_csv(assigned, out)
         elif not json:
-            typer.echo(assigned.to_csv(), nl=False)
+            typer.echo(output.csv_text(assigned), nl=False)
 
 
 @app.command()
@@ -288,8 +289,14 @@ def doctor(
         raise typer.Exit(0 if found.ready else output.NOT_READY)
 
 
+def _end(number: int, frame: Any) -> None:
+    """End by an exception, so that processes, shared memory and temporary files are put away."""
+    raise SystemExit(128 + number)
+
+
 def main() -> None:
     """Entry point of the console script."""
+    signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # a terminal that lacks a character shows another instead of failing

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.common.checks import problem_with_file
+from ewp.common.files import problem_with_target
 from ewp.comparison.compare import compare
 from ewp.comparison.results import Comparison
 from ewp.datasets import make_simulation2
@@ -117,7 +117,7 @@ def problem_with(path: Path) -> str | None:
     formats = FigureCanvasAgg.get_supported_filetypes()
     if not path.is_dir() and path.suffix.lower().removeprefix(".") not in formats:
         return f"the suffix must be one of {', '.join(sorted(formats))}"
-    return problem_with_file(path)
+    return problem_with_target(path)
 
 
 def draw(found: Demo, path: Path) -> None:

@@ -34,6 +34,7 @@ __all__ = [
 
 _MARKS = {";": "';'", "\t": "'\\t'", "|": "'|'", ",": "','"}
 _COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(\.\d{3})+(,\d+)?\s*")
 _OPEN_QUOTE = re.compile(r"EOF inside string starting at row (\d+)")
 _RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 
@@ -47,6 +48,8 @@ class ReadTable(Protocol):
     features: list[str]
     #: Number of the line that has the first row.
     first_line: int
+    #: The decimal sign.
+    decimal: str
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def wrong_delimiter(table: ReadTable, header: str, used: str) -> None:
 def not_numeric(table: ReadTable, found: dict[str, TextColumn]) -> InputError:
     """Complain about columns that are not numbers."""
     names = list(found)
-    examples = [f"{name!r} ({x.values[0]!r} in line {x.line})" for name, x in found.items()]
+    examples = [f"{name!r} ({_cut(x.values[0])!r} in line {x.line})" for name, x in found.items()]
     more = f" and {len(examples) - 6} more" if len(examples) > 6 else ""
     commas = [name for name, what in found.items() if all(map(_COMMA.fullmatch, what.values))]
     others = [name for name in names if name not in commas]
@@ -155,11 +158,13 @@ def not_numeric(table: ReadTable, found: dict[str, TextColumn]) -> InputError:
     ]
     if table.of_model:
         cures = ["the model needs numbers there"]
-    if commas:
+    if table.decimal != "." and all(map(_THOUSANDS.fullmatch, values)):
+        cures = ["if the point separates thousands, remove it from the file first"]
+    elif commas:
         cures = ["if the comma is the decimal sign, give --decimal ,"]
         if others and not table.of_model:
             cures[0] += f" and {_option('--drop', others)}"
-    elif all(what.some_numbers for what in found.values()) and len(values) <= 2:
+    elif all(what.some_numbers for what in found.values()) and _are_marks(values):
         marks = " ".join(f"--na {shlex.quote(value)}" for value in values)
         cures.insert(0, f"if this means a missing value, give {marks}")
     is_, columns = ("is", "column") if len(names) == 1 else ("are", "columns")
@@ -167,6 +172,16 @@ def not_numeric(table: ReadTable, found: dict[str, TextColumn]) -> InputError:
         f"{len(names)} {columns} of {table.name} {is_} not numeric: {', '.join(examples[:6])}"
         f"{more}; {'; or '.join(cures)}"
     )
+
+
+def _are_marks(values: list[str]) -> bool:
+    """Whether texts may be marks of missing values: few and short."""
+    return len(values) <= 2 and max(map(len, values)) <= 40
+
+
+def _cut(text: str, most: int = 40) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def missing_values(table: ReadTable, counts: np.ndarray, rows: int, total: int) -> InputError:

@@ -40,6 +40,8 @@ __all__ = [
     "penalty",
 ]
 
+#: Numbers of clusters that a range may hold.
+_MOST_NUMBERS = 1000
 _READ_PANEL, _OUTPUT_PANEL = "Reading the table", "What is given back"
 
 
@@ -218,5 +220,10 @@ def numbers_of_clusters(text: str) -> list[int]:
         first, last = int(match[1]), int(match[2] or match[1])
         if not 1 <= first <= last:
             raise InputError(f"-k {text!r}: numbers of clusters go from 1 up, as in 2-8")
+        if last - first >= _MOST_NUMBERS:
+            raise InputError(
+                f"-k {text!r} asks for {last - first + 1} numbers of clusters; give a range of "
+                f"{_MOST_NUMBERS} at most"
+            )
         found.update(range(first, last + 1))
     return sorted(found)

@@ -18,8 +18,9 @@ import pandas as pd
 import typer
 
 from ewp.common import __version__
-from ewp.common.checks import problem_with_file
+from ewp.common.files import problem_with_target, written_aside
 from ewp.common.parallel import one_blas_thread
+from ewp.display.formatting import no_formula
 from ewp.engine.array import nearest_centroids
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "check_file",
     "check_targets",
     "comparison_record",
+    "csv_text",
     "demo_record",
     "diagnostic_tables",
     "fit_record",
@@ -47,6 +49,7 @@ __all__ = [
     "print_notes",
     "show_json",
     "write_comparison",
+    "write_csv",
     "write_fit",
 ]
 
@@ -54,9 +57,23 @@ NOT_READY, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 MODEL = "model.npz"
 
 
+def printable(text: str) -> str:
+    r"""Show control characters, which could steer a terminal, as their escapes.
+
+    >>> printable("a\x1b[31mb")
+    'a\\x1b[31mb'
+    """
+    return "".join(
+        character
+        if character in "\n\t" or character.isprintable() or character == " "
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
 def _print_note(command: str, message: object) -> None:
     """Say something on stderr."""
-    typer.echo(f"ewp {command}: {message}", err=True)
+    typer.echo(printable(f"ewp {command}: {message}"), err=True)
 
 
 @contextmanager
@@ -101,7 +118,7 @@ def print_notes(command: str, notes: list[str]) -> None:
 
 def check_file(option: str, path: Path | None) -> None:
     """Complain about a file that cannot be written, before anything is computed."""
-    problem = None if path is None else problem_with_file(path)
+    problem = None if path is None else problem_with_target(path)
     if problem:
         raise ValueError(f"{option} {str(path)!r}: {problem}")
 
@@ -142,10 +159,10 @@ def write_fit(
             record["candidates"] = frame_record(found.table)
         show_json(record)
     else:
-        typer.echo(str(found))
+        typer.echo(printable(str(found)))
         for answer in (results.stability_, results.consistency_):  # the others are in the summary
             if answer is not None:
-                typer.echo(f"\n{answer}")
+                typer.echo(printable(f"\n{answer}"))
     _print_written(command, giving)
     asked = (results.bootstrap_, results.stability_, results.feature_tests_, results.consistency_)
     if not all(getattr(answer, "complete", True) for answer in (found, *asked)):
@@ -164,7 +181,7 @@ def write_comparison(found: Comparison, table: TableReader, giving: OutputOption
     if giving.json:
         show_json(comparison_record(found, table))
     else:
-        typer.echo(str(found))
+        typer.echo(printable(str(found)))
     _print_written("compare", giving)
     if not found.complete:
         _print_note("compare", "interrupted; what is shown rests on the trials that were finished")
@@ -189,6 +206,31 @@ def assignments(results: EWPResults, table: TableReader) -> pd.DataFrame:
     return pd.DataFrame(columns, index=table.rows)
 
 
+def csv_text(frame: pd.DataFrame, *, index: bool = True) -> str:
+    """A table as CSV; names that a spreadsheet would take for formulas begin with an apostrophe."""
+    shown = frame.copy()
+    shown.columns = _no_formulas(frame.columns)
+    if index:
+        shown.index = _no_formulas(frame.index)
+    return str(shown.to_csv(index=index))
+
+
+def _no_formulas(names: pd.Index) -> pd.Index:
+    """Names of which none begins like a formula; numbers stay as they are."""
+    if isinstance(names, pd.MultiIndex):
+        levels = [_no_formulas(names.get_level_values(i)) for i in range(names.nlevels)]
+        return pd.MultiIndex.from_arrays(levels, names=names.names)
+    if pd.api.types.is_numeric_dtype(names):
+        return names
+    return pd.Index([no_formula(name) for name in names], name=names.name)
+
+
+def write_csv(frame: pd.DataFrame, path: Path, *, index: bool = True) -> None:
+    """Write a table to a file, which is replaced when all is written."""
+    with written_aside(path, "w") as file:
+        file.write(csv_text(frame, index=index))
+
+
 def _details(table: TableReader) -> dict[str, str]:
     """Lines of a report that only the command line knows."""
     return {
@@ -211,16 +253,16 @@ def _write_fit_tables(results: EWPResults, table: TableReader, out: Path) -> lis
         **{f"{name}.csv": frame for name, frame in found.items()},
     }
     for name, frame in frames.items():
-        frame.to_csv(out / name)
+        write_csv(frame, out / name)
     results.save(out / MODEL)
     return [*frames, MODEL]
 
 
 def _write_comparison_tables(found: Comparison, out: Path) -> list[str]:
     """Write a comparison into a folder and return the names of the files."""
-    found.table().to_csv(out / "table.csv")
-    found.scores.to_csv(out / "scores.csv", index=False)
-    found.weights.to_csv(out / "weights.csv")
+    write_csv(found.table(), out / "table.csv")
+    write_csv(found.scores, out / "scores.csv", index=False)
+    write_csv(found.weights, out / "weights.csv")
     return ["table.csv", "scores.csv", "weights.csv"]
 
 

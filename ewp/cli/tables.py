@@ -13,6 +13,7 @@ import io
 import itertools
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +32,8 @@ __all__ = ["TableReader"]
 #: Tables up to these sizes are held in memory; larger ones go to a temporary file on their way.
 MOST_ROWS, MOST_CELLS = 2**15, 2**24
 _BLOCK_CELLS = 2**20
+#: Characters that a header may have.
+_LONGEST_LINE = 2**25
 
 
 class TableReader:
@@ -86,6 +89,8 @@ class TableReader:
         self._rows: list[Any] = []
         self._classes: list[Any] = []
         self.first_line = 2 if reading.header else 1
+        self.decimal = reading.decimal
+        self._stored_index: set[str] = set()
         if parquet:
             names, self._chunks = self._open_parquet(content)
         else:
@@ -187,7 +192,7 @@ class TableReader:
         for name, position in zip(self.features, self._positions, strict=True):
             column = chunk[position]
             if not pd.api.types.is_numeric_dtype(column.dtype):
-                number = pd.to_numeric(column, errors="coerce")
+                number = self._to_numbers(column)
                 wrong = (number.isna() & column.notna()).to_numpy()
                 if wrong.any():
                     line = self.first_line + self._seen + int(np.flatnonzero(wrong)[0])
@@ -202,12 +207,23 @@ class TableReader:
             block[:, i] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return block
 
+    def _to_numbers(self, column: pd.Series) -> pd.Series:
+        """Numbers of a column of mixed entries; dates are none, nor is what has another sign."""
+        if column.dtype.kind in "mM" or isinstance(column.dtype, pd.PeriodDtype):
+            return pd.Series(np.nan, index=column.index)
+        if self.decimal != ".":
+            text = column.astype("string").where(column.notna())
+            other = text.str.contains(".", regex=False, na=False)
+            column = text.str.replace(self.decimal, ".", regex=False).mask(other, "not a number")
+        return pd.to_numeric(column, errors="coerce")
+
     def _choose(self, names: list[str], only: list[str] | None) -> None:
         """Settle which columns count, from the header."""
         reading = self.reading
         unnamed = names[0] == "" and len(names) > 1
         self._id = 0 if unnamed else None
         named = [name or f"column {i + 1}" for i, name in enumerate(names)]
+        counts = Counter(named)
         if reading.id is not None:
             self._id = complaints.position(self, "--id", reading.id, named)
         self._truth = (
@@ -216,18 +232,21 @@ class TableReader:
         wanted = complaints.resolve(self, "--columns", reading.columns or [], named)
         dropped = complaints.resolve(self, "--drop", reading.drop or [], named)
         if only is not None:
-            absent = [name for name in only if name not in named]
+            places = {name: i for i, name in reversed(list(enumerate(named)))}
+            absent = [name for name in only if name not in places]
             if absent:
                 raise complaints.not_of_the_model(self, absent, named)
-            repeated = [name for name in only if named.count(name) > 1]
+            repeated = [name for name in only if counts[name] > 1]
             if repeated:
                 raise complaints.repeated_columns(self, repeated)
             lost = [name for name in only if name in dropped or (wanted and name not in wanted)]
             if lost:
                 raise complaints.needed_by_the_model(lost)
-            self.features, self._positions = only, [named.index(name) for name in only]
+            self.features, self._positions = only, [places[name] for name in only]
             return
         taken = {self._id, self._truth}
+        if not wanted:
+            taken |= {i for i, name in enumerate(named) if name in self._stored_index}
         chosen = [
             i
             for i, name in enumerate(named)
@@ -239,7 +258,8 @@ class TableReader:
             raise InputError(
                 f"no columns of {self.name} are left; it has {complaints.listed(named)}"
             )
-        repeated = [name for name in dict.fromkeys(self.features) if self.features.count(name) > 1]
+        counts = Counter(self.features)
+        repeated = [name for name in counts if counts[name] > 1]
         if repeated:
             raise complaints.repeated_columns(self, repeated)
         if len(named) == 1:
@@ -267,11 +287,15 @@ class TableReader:
         except LookupError as error:
             raise InputError(f"--encoding {encoding!r} is unknown; try latin-1") from error
         self._text = text  # and so does this
-        lines = csv.reader(text, delimiter=delimiter)
+        lines = csv.reader(self._short_lines(text), delimiter=delimiter)
         with complaints.explain_read_errors(self):
-            first = next((line for line in lines if any(line)), None)
+            first = next((line for line in lines if line), None)
         if first is None:
             raise InputError(f"{self.name} is empty; it should have a header and one line a row")
+        if self.reading.header and not any(name.strip() for name in first):
+            raise InputError(
+                f"the header of {self.name} has no names; name the columns, or give --no-header"
+            )
         self.first_line = lines.line_num + (1 if self.reading.header else 0)
         if self.reading.header:
             return [name.strip() for name in first], self._parse(text, len(first))
@@ -280,8 +304,20 @@ class TableReader:
         whole = Joined(line.getvalue(), text)
         return [f"x{i}" for i in range(len(first))], self._parse(whole, len(first))
 
+    def _short_lines(self, text: io.TextIOWrapper) -> Iterator[str]:
+        """Lines up to the header; one that never ends is not read to its end."""
+        while line := text.readline(_LONGEST_LINE):
+            if len(line) == _LONGEST_LINE and not line.endswith(("\n", "\r")):
+                raise InputError(
+                    f"the first line of {self.name} has more than {_LONGEST_LINE:,} characters; "
+                    "is this a table?"
+                )
+            yield line
+
     def _parse(self, text: Any, p: int) -> Iterator[pd.DataFrame]:
-        kinds = {i: str for i in (self._id, self._truth) if i is not None}
+        kinds = {} if self._truth in (None, self._id) else {self._truth: str}
+        # a row may be called NA or null
+        as_they_are = {} if self._id is None else {self._id: lambda text: [text]}
         parser: Any = None
         while True:
             with complaints.explain_read_errors(self), warnings.catch_warnings():
@@ -295,6 +331,7 @@ class TableReader:
                         names=list(range(p)),
                         index_col=False,
                         dtype=kinds,
+                        converters=as_they_are,
                         decimal=self.reading.decimal,
                         na_values=self.reading.na or [],
                         skipinitialspace=True,
@@ -304,6 +341,9 @@ class TableReader:
                     chunk = next(parser)
                 except (pd.errors.EmptyDataError, StopIteration):
                     return
+            if self._id is not None:
+                names = [cell[0] for cell in chunk[self._id]]
+                chunk[self._id] = pd.Series(names, index=chunk.index, dtype=object)
             yield chunk
 
     def _open_parquet(self, content: BinaryIO) -> tuple[list[str], Iterator[pd.DataFrame]]:
@@ -316,6 +356,13 @@ class TableReader:
         with complaints.explain_read_errors(self):
             file = ParquetFile(io.BytesIO(content.read()) if self.path == "-" else self.path)
         names = [str(name) for name in file.schema_arrow.names]
+        stored = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        self._stored_index = {name for name in stored if isinstance(name, str)} & set(names)
+        if self._stored_index and not self.reading.columns:
+            self.notes.append(
+                f"left out, for pandas stored it as the index: "
+                f"{complaints.listed(sorted(self._stored_index))}; name it with --columns to use it"
+            )
 
         def chunks() -> Iterator[pd.DataFrame]:
             size = max(_BLOCK_CELLS // max(len(names), 1), 1)

@@ -20,6 +20,9 @@ __all__ = [
     "problem_with_file",
 ]
 
+#: Counts beyond this are mistakes, and no array can have them.
+_LARGEST_INTEGER = 2**53
+
 
 def check_number(
     name: str, value: Any, *, above: float = -math.inf, below: float = math.inf, cure: str = ""
@@ -30,9 +33,14 @@ def check_number(
     1.05
     """
     hint = f"; {cure}" if cure else ""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError(f"{name}={value!r} is not a number{hint}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a floating-point number{hint}") from None
+    if math.isnan(number):
+        raise ValueError(f"{name}={value!r} is not a number{hint}")
     if not above < number < below:
         if math.isinf(above):
             wanted = f"below {below:g}"
@@ -50,7 +58,10 @@ def check_integer(name: str, value: Any, *, least: int) -> int:
         raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
     if value < least:
         raise ValueError(f"{name}={value} must be at least {least}")
-    return int(value)
+    number = int(value)
+    if number > _LARGEST_INTEGER:
+        raise ValueError(f"{name} is larger than {_LARGEST_INTEGER}; give a smaller number")
+    return number
 
 
 def check_flag(name: str, value: Any) -> bool:

@@ -72,8 +72,19 @@ class _Limit:
 
     def _in_a_thread(self, function: Callable[[], None]) -> None:
         thread = threading.Thread(target=function)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # no thread to be had: this one must do
+            function()
+            return
         thread.join()
+
+    def forget(self) -> None:
+        """Begin anew in a forked process, where the threads that held the lock are not."""
+        self.lock = threading.Lock()
+        if self.users:
+            self.users = 0
+            self.held.restore_original_limits()
 
     def enter(self) -> None:
         with self.lock:
@@ -89,6 +100,8 @@ class _Limit:
 
 
 _limit = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.forget)
 
 
 @contextmanager

@@ -116,7 +116,9 @@ def compare(
     check_number("beta", beta, above=1)
     if not isinstance(lam, str):
         check_number("lam", lam, above=0)
-    if not isinstance(wbound, str):
+    if isinstance(wbound, str):
+        check_choice("wbound", wbound, ("gap",))
+    else:
         check_bound(wbound)
     given = _given_starts(init, (n_trials, k, array.shape[1]))
     check_distinct(array, k)

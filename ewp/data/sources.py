@@ -189,6 +189,8 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
     try:
         with os.fdopen(descriptor, "wb") as file:
             for block in blocks:
+                if np.ndim(block) == 2 and not len(block):
+                    continue
                 values = check_data(block)
                 names = block.columns if isinstance(block, pd.DataFrame) else None
                 if n == 0:

@@ -27,6 +27,7 @@ __all__ = [
     "check_prior",
     "check_sample_weight",
     "check_spread",
+    "check_weight_values",
     "column_names",
     "generator",
     "remember_features",
@@ -236,6 +237,15 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
             f"sample_weight has shape {weight.shape}, but X has {n} rows: sample_weight.shape "
             f"must be ({n},)"
         )
+    weight = check_weight_values(weight)
+    if not (weight > 0).any():
+        raise ValueError("all of sample_weight is zero; at least one row needs a positive weight")
+    return weight
+
+
+def check_weight_values(weight: Any) -> Array:
+    """Check that weights of rows are finite, not negative, and not too large to be squared."""
+    weight = np.asarray(weight, dtype=np.float64)
     if not np.isfinite(weight).all():
         where = int(np.flatnonzero(~np.isfinite(weight))[0])
         raise ValueError(f"sample_weight has {weight[where]} (NaN or inf) in row {where}")
@@ -245,9 +255,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
             f"sample_weight is negative in row {where} ({weight[where]:g}); "
             "weights must be at least 0"
         )
-    if not (weight > 0).any():
-        raise ValueError("all of sample_weight is zero; at least one row needs a positive weight")
-    if weight.max() > _LARGEST:
+    if weight.max(initial=0.0) > _LARGEST:
         raise ValueError(
             f"sample_weight is as large as {weight.max():.3g}; divide the weights by a constant"
         )

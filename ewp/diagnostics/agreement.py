@@ -128,7 +128,7 @@ class Agreement(SummaryMixin):
 
 def _pair(names: Any) -> tuple[str, str]:
     """Check what the two clusterings are to be called."""
-    pair = () if isinstance(names, str) else tuple(names)
+    pair = tuple(names) if isinstance(names, tuple | list) else ()
     if len(pair) != 2 or not all(isinstance(name, str) for name in pair) or pair[0] == pair[1]:
         raise ValueError(f"names={names!r} must be two different texts, such as ('EWP', 'sparcl')")
     return pair[0], pair[1]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from ewp.common.checks import check_integer
 from ewp.common.types import FittedResults
 from ewp.display.formatting import (
     INTERVAL_METHODS,
@@ -54,8 +55,7 @@ def summarise_fit(results: FittedResults, top: int = 10) -> EWPSummary:
     -------
     EWPSummary
     """
-    if top < 1:
-        raise ValueError(f"top={top} features cannot be listed: give a number of at least 1")
+    check_integer("top", top, least=1)
     summary = EWPSummary(_TITLE)
     summary.add_dict(_facts(results))
     summary.add_df(_cluster_table(results))

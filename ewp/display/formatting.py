@@ -21,6 +21,7 @@ __all__ = [
     "family_name",
     "fixed",
     "interval_cells",
+    "no_formula",
     "number",
     "one_line",
     "percent",
@@ -34,6 +35,8 @@ INTERVAL_METHODS = {"bca": "BCa", "percentile": "percentile"}
 #: Clusters that a table lists.
 MAX_CLUSTERS = 20
 _MAX_NAME = 28
+#: Beginnings of cells that spreadsheets compute.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def number(x: float, digits: int = 4) -> str:
@@ -130,6 +133,21 @@ def interval_cells(table: pd.DataFrame) -> dict[str, list[str]]:
         for column, value in zip(cells.values(), values, strict=True):
             column.append(f"{value:{form}}")
     return cells
+
+
+def no_formula(name: Any) -> Any:
+    """A name for a CSV file; what a spreadsheet would compute begins with an apostrophe.
+
+    >>> no_formula("=1+1"), no_formula("-5"), no_formula("a")
+    ("'=1+1", '-5', 'a')
+    """
+    if not isinstance(name, str) or not name.startswith(_FORMULA):
+        return name
+    try:
+        float(name)
+    except ValueError:
+        return f"'{name}"
+    return name
 
 
 def family_name(scaling: str, dispersion: str) -> str:

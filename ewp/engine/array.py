@@ -416,6 +416,17 @@ def _rebuild(
     return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs, keep=keep)
 
 
+def _for_new_rows(X: Array, center: Array, scale: Array) -> ArrayEngine:
+    """Return an engine in which no row depends on those beside it.
+
+    Which distances are rounding errors is told by the centroids alone: a fill value among the rows
+    would make errors of all the others.
+    """
+    engine = ArrayEngine(X, center=center, scale=scale)
+    engine.squares = np.zeros(engine.p)
+    return engine
+
+
 def nearest_centroids(
     X: Array, theta: Array, weights: Array, center: Array, scale: Array
 ) -> tuple[np.ndarray, Array]:
@@ -436,7 +447,7 @@ def nearest_centroids(
     distance : ndarray of shape (n,)
         Squared weighted distance to the nearest centroid.
     """
-    engine = ArrayEngine(X, center=center, scale=scale)
+    engine = _for_new_rows(X, center, scale)
     return engine.assign(engine.to_engine_units(theta), weights)
 
 
@@ -447,5 +458,5 @@ def centroid_distances(
 
     Parameters are those of `nearest_centroids`.
     """
-    engine = ArrayEngine(X, center=center, scale=scale)
+    engine = _for_new_rows(X, center, scale)
     return engine.distances(engine.to_engine_units(theta), weights)

@@ -18,8 +18,8 @@ from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.sources import is_dask
-from ewp.data.validation import check_data, check_sample_weight
-from ewp.engine.array import ArrayEngine
+from ewp.data.validation import check_data, check_sample_weight, check_weight_values
+from ewp.engine.array import ArrayEngine, nearest_centroids
 from ewp.engine.base import Engine, Partition
 from ewp.engine.kernel import Metric, Statistics
 
@@ -49,7 +49,7 @@ def _checked(block: Any, weight: Any) -> tuple[Array, Array | None]:
         return np.empty(block.shape), None
     # what has travelled between processes may lie across the bounds of words, which is slow
     array = np.require(check_data(block), requirements="A")
-    return array, None if weight is None else np.asarray(weight, dtype=np.float64)
+    return array, None if weight is None else check_weight_values(weight)
 
 
 def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Array, Array]:
@@ -130,8 +130,7 @@ def _label(engine: ArrayEngine, theta: Array, weights: Array) -> Partition:
 
 def _predict(block: Array, theta: Array, weights: Array, center: Array, scale: Array) -> np.ndarray:
     with one_blas_thread():
-        engine = ArrayEngine(check_data(block), center=center, scale=scale)
-        return engine.assign(engine.to_engine_units(theta), weights)[0]
+        return nearest_centroids(check_data(block), theta, weights, center, scale)[0]
 
 
 def lazy_labels(X: Any, *metric: Array) -> Any:

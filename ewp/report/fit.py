@@ -20,6 +20,7 @@ from ewp.display.formatting import (
     column_cells,
     counted,
     family_name,
+    no_formula,
     number,
     one_line,
     percent,
@@ -322,5 +323,6 @@ def as_csv(table: pd.DataFrame, order: np.ndarray) -> str | None:
     """The whole table of features as a data URI, if the page does not show all of it."""
     if not TOP < len(table) <= _MOST_FEATURES:
         return None
-    text = table.iloc[order].to_csv(float_format="%.6g")
+    names = pd.Index([no_formula(name) for name in table.index], name=table.index.name)
+    text = table.set_axis(names, axis=0).iloc[order].to_csv(float_format="%.6g")
     return "data:text/csv;charset=utf-8;base64," + base64.b64encode(text.encode()).decode()

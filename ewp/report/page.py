@@ -13,13 +13,13 @@ import os
 import platform
 from collections.abc import Mapping
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ewp.common import __version__
+from ewp.common.files import written_aside
 from ewp.data.rows import is_row_source
 
 __all__ = ["ReportMixin", "data_hash", "render_report", "versions"]
@@ -149,4 +149,5 @@ class ReportMixin:
         '<!doctype html>'
         """
         page = render_report(*self._page(), title=title, details=details)
-        Path(path).write_text(page, encoding="utf-8")
+        with written_aside(path, "w") as file:
+            file.write(page)

@@ -310,7 +310,7 @@ class EWPResults(SummaryMixin, ReportMixin):
             out = rows.copy()
         else:
             index = self.labels.index if fitted else None
-            out = pd.DataFrame(values.copy(), columns=self.feature_names, index=index)
+            out = pd.DataFrame(np.array(values), columns=self.feature_names, index=index)
         cluster = self.labels.to_numpy() if fitted else nearest
         added = {".cluster": cluster, ".distance": np.sqrt(np.maximum(squared, 0.0))}
         for name, column in added.items():
@@ -478,7 +478,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         # A file keeps names such as dates or tuples as text: the same text is the same feature.
         names = self.feature_names
         renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
-        if renamed and list(map(str, X.columns)) == list(names):
+        if renamed and list(map(str, X.columns)) == list(map(str, names)):
             X = X.set_axis(names, axis=1)
         return check_new_data(X, names, named=self.named_features)
 

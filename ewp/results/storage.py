@@ -14,14 +14,15 @@ import dataclasses
 import json
 import math
 import os
-import secrets
 import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ewp.common.files import written_aside
 from ewp.common.types import FittedResults
 from ewp.diagnostics import RECORDS
 from ewp.solver.fit import FitOptions
@@ -45,6 +46,8 @@ _SCALARS = {
 }
 #: The scalars that are options of the fit.
 _OF_OPTIONS = ("lam", "eta", "scaling", "dispersion")
+#: What the arrays of a file may take in memory.
+_MOST_BYTES = 2**30
 #: Array of the starting centroids, where these were given.
 _INIT = "init"
 _FRAMES = ("objective_trace", "clusters")
@@ -90,20 +93,8 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
         arrays[_INIT] = results.fit_options.init
     text = json.dumps(_encode(header), allow_nan=False)
     arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
-
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(target.parent)!r}; make it first")
-    partial = target.with_name(f".ewp-{secrets.token_hex(8)}.partial")
-    try:
-        with partial.open("xb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with written_aside(path) as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -131,11 +122,12 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{shown} does not hold EWP results: it is not an .npz archive")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            header = _decode(json.loads(archive["header"].tobytes().decode()))
+            members = _Members(archive)
+            header = _decode(json.loads(members["header"].tobytes().decode()))
             if header["kind"] != _KIND:
                 raise ValueError(f"it holds {header['kind']!r}")
             version = int(header["format_version"])
-            fields = _unpack(header, dict(archive)) if version <= FORMAT_VERSION else {}
+            fields = _unpack(header, members) if version <= FORMAT_VERSION else {}
     except Exception as error:  # a damaged or forged archive may provoke any of a dozen kinds
         raise ValueError(f"{shown} does not hold EWP results, or is damaged: {error}") from error
     if version > FORMAT_VERSION:
@@ -146,7 +138,30 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return fields
 
 
-def _unpack(header: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+class _Members(Mapping[str, np.ndarray]):
+    """Members of an archive, each unpacked when it is asked for, all together within bounds."""
+
+    def __init__(self, archive: Any) -> None:
+        self._archive = archive
+        self._left = _MOST_BYTES
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._archive.files:
+            raise KeyError(name)
+        self._left -= self._archive.zip.getinfo(f"{name}.npy").file_size
+        if self._left < 0:
+            raise ValueError(f"its arrays take more than {_MOST_BYTES >> 20} MB")
+        member: np.ndarray = self._archive[name]
+        return member
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._archive.files)
+
+    def __len__(self) -> int:
+        return len(self._archive.files)
+
+
+def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     features = unpack_index(header["features"], "features", arrays)
     clusters = unpack_index(header["cluster_names"], "cluster_names", arrays)
     rows = unpack_index(header["rows"], "rows", arrays)
@@ -257,7 +272,7 @@ def pack_record(record: Any, key: str, arrays: Arrays) -> dict[str, Any]:
     return packed
 
 
-def unpack_record(name: str, packed: dict[str, Any], arrays: Arrays) -> Any:
+def unpack_record(name: str, packed: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     """Rebuild the record that belongs to a field of the results object."""
     record = RECORDS[name]
     fields: dict[str, Any] = {}
@@ -292,7 +307,9 @@ def pack_frame(frame: pd.DataFrame, key: str, arrays: Arrays) -> dict[str, Any]:
     return {"columns": columns, "index": pack_index(frame.index, f"{key}.index", arrays)}
 
 
-def unpack_frame(packed: dict[str, Any], key: str, arrays: Arrays) -> pd.DataFrame:
+def unpack_frame(
+    packed: dict[str, Any], key: str, arrays: Mapping[str, np.ndarray]
+) -> pd.DataFrame:
     """Rebuild a frame."""
     columns = {
         column["name"]: column["values"] if "values" in column else arrays[f"{key}.{position}"]
@@ -313,7 +330,7 @@ def pack_index(index: pd.Index, key: str, arrays: Arrays) -> dict[str, Any]:
     return packed
 
 
-def unpack_index(packed: dict[str, Any], key: str, arrays: Arrays) -> pd.Index:
+def unpack_index(packed: dict[str, Any], key: str, arrays: Mapping[str, np.ndarray]) -> pd.Index:
     """Rebuild an index."""
     if "range" in packed:
         start, stop, step = packed["range"]
