@@ -65,10 +65,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
         Starting centroids; an array is in data units, a DataFrame is matched with the columns of
         the data by name.
-    n_init : int, default=1
-        Number of starts; the one with the lowest limit objective is kept. More than one makes
-        no difference with an array for `init`. With ``lam="auto"`` and more features than rows
-        at least five are made.
+    n_init : int or "auto", default="auto"
+        Number of starts; the lowest limit objective is kept. Every second start is annealed, the
+        others begin at the limit problem (all are annealed without a polish), and the lowest are
+        polished; more starts from the same seed never give a higher objective. "auto" makes
+        starts until several of them have found the best objective: at least 20 and at most 100
+        on small data, one or two on large ones. `results_.starts` says where they ended. An array
+        for `init` is one start.
     scale : {"auto", "standard", None}, default="auto"
         "standard" divides every column by its standard deviation, None leaves it. "auto" is
         chosen with `lam`; with a number for `lam` it is None, as in the paper.
@@ -98,8 +101,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     n_jobs : int or None, default=None
         Number of processes, as in joblib. A large fit forks them where that is possible (Linux),
         so that they share the data, and uses threads elsewhere; a small one needs none.
-    progress : bool, default=False
-        Show a progress bar on stderr.
+    progress : bool or None, default=None
+        Show a progress bar on stderr. None shows it in a terminal or a notebook, for what takes
+        more than some seconds.
 
     Attributes
     ----------
@@ -147,7 +151,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         s0: float | str = FitOptions.s0,
         eta: float = FitOptions.eta,
         init: str | Array = FitOptions.init,
-        n_init: int = FitOptions.n_init,
+        n_init: int | str = FitOptions.n_init,
         scale: str | None = FitOptions.scale,
         dispersion: str = FitOptions.dispersion,
         prior: Array | None = FitOptions.prior,
@@ -156,7 +160,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         tol: float = FitOptions.tol,
         random_state: Any = FitOptions.random_state,
         n_jobs: int | None = FitOptions.n_jobs,
-        progress: bool = FitOptions.progress,
+        progress: bool | None = FitOptions.progress,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam

@@ -15,7 +15,14 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from ewp.common.checks import check_choice, check_flag, check_integer, check_jobs, check_number
+from ewp.common.checks import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_jobs,
+    check_number,
+    check_progress,
+)
 from ewp.common.parallel import one_blas_thread, tqdm
 from ewp.data.sources import DataSource, open_source
 from ewp.data.validation import align_to_columns, check_init, check_prior, generator
@@ -29,9 +36,6 @@ __all__ = [
     "FittedModel",
     "fit_model",
 ]
-
-#: Starts of an automatic fit to fewer rows than features, where one is cheap and often misled.
-_WIDE_STARTS = 5
 
 
 class FittedModel(NamedTuple):
@@ -68,13 +72,13 @@ def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) 
     else:
         lam = check_number("lam", lam, above=0)
     check_jobs(options.n_jobs)
-    check_flag("progress", options.progress)
+    check_progress(options.progress)
     checked = dataclasses.replace(
         options,
         n_clusters=k,
         lam=lam,
         eta=check_number("eta", options.eta, above=1),
-        n_init=check_integer("n_init", options.n_init, least=1),
+        n_init=check_starts(options.n_init),
         polish=check_flag("polish", options.polish),
         max_iter=check_integer("max_iter", options.max_iter, least=1),
         tol=check_number("tol", options.tol, above=0),
@@ -83,6 +87,14 @@ def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) 
         prior=check_prior(align_to_columns("prior", options.prior, columns), p),
     )
     return checked if isinstance(lam, str) else checked.settle()
+
+
+def check_starts(n_init: Any) -> int | str:
+    """Check a number of starts, which may be "auto"."""
+    if isinstance(n_init, str):
+        check_choice("n_init", n_init, ("auto",))
+        return n_init
+    return check_integer("n_init", n_init, least=1)
 
 
 @one_blas_thread()
@@ -107,17 +119,13 @@ def fit_model(
     selecting, fitting = generator(options.random_state).spawn(2)
     outcome, warm_starts = None, []
     if options.lam == "auto":
-        if source.p > source.n:
-            options = dataclasses.replace(options, n_init=max(options.n_init, _WIDE_STARTS))
         rows, weight, factor = rows_for_selection(source, k)
         outcome = select_candidate(rows, weight, options, selection, selecting)
         # a single start may fail where those of the folds did not
         options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)
-    with tqdm(desc="EWP", unit=" steps", disable=not options.progress) as bar:
+    with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:
         engine = make_engine(source, k, standardise=options.standardise, n_jobs=options.n_jobs)
-        found = fit_engine(
-            engine, options, fitting, known=warm_starts, on_step=lambda row: bar.update()
-        )
+        found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
     if not found.solution.converged:
         warnings.warn(
             f"no fixed point after max_iter={options.max_iter} steps; increase max_iter",
@@ -177,7 +185,22 @@ def to_results(
         fit_options=dataclasses.replace(options, random_state=plain),
         named_features=source.columns is not None,
         selection=None if outcome is None else outcome.record(),
+        starts=_tabulate_starts(found),
+        n_starts=len(found.starts.objective),
         data=source.data,
         sample_weight=source.weight,
         spread=np.sqrt(found.squares / found.total) * found.scale,
+    )
+
+
+def _tabulate_starts(found: Fit) -> pd.DataFrame:
+    """One row a distinct optimum, the lowest first."""
+    starts = found.starts
+    return pd.DataFrame(
+        {
+            "objective": starts.optima,
+            "gap_per_row": (starts.optima - starts.optima[0]) / found.total,
+            "starts": starts.counts,
+            "ari": starts.agreement,
+        }
     )

@@ -10,11 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from sklearn.metrics import (
-    adjusted_rand_score,
-    silhouette_samples,
-    silhouette_score,
-)
+from sklearn.metrics import silhouette_samples, silhouette_score
 
 from ewp.common.types import Array, Ints
 
@@ -54,13 +50,12 @@ def rand_index(one: np.ndarray, two: np.ndarray, copies: Array | None = None) ->
     >>> round(rand_index(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 0])), 3)
     0.231
     """
-    if copies is None:
-        return float(adjusted_rand_score(one, two))
     shape = int(one.max()) + 1, int(two.max()) + 1
-    count = np.bincount(one * shape[1] + two, copies, shape[0] * shape[1])
+    place = one.astype(np.intp) * shape[1] + two
+    count = np.bincount(place, copies, shape[0] * shape[1])
     cells = np.asarray(count, dtype=np.float64).reshape(shape)
     both, first, second = _pairs(cells), _pairs(cells.sum(axis=1)), _pairs(cells.sum(axis=0))
-    expected, most = first * second / _pairs(cells.sum()), (first + second) / 2
+    expected, most = first * second / max(_pairs(cells.sum()), 1.0), (first + second) / 2
     return 1.0 if most == expected else (both - expected) / (most - expected)
 
 

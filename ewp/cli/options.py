@@ -36,6 +36,7 @@ __all__ = [
     "Starts",
     "Steps",
     "expand_records",
+    "number_of_starts",
     "numbers_of_clusters",
     "penalty",
 ]
@@ -90,7 +91,9 @@ Scaling = Annotated[Scale, typer.Option("--scale", help="What is done to the fea
 Form = Annotated[Dispersion, typer.Option("--dispersion", help="Form of the weights.")]
 
 
-Starts = Annotated[int, typer.Option("--starts", min=1, help="Number of starts of a fit.")]
+Starts = Annotated[
+    str, typer.Option("--starts", help="Number of starts of a fit, or auto: until several agree.")
+]
 
 
 Steps = Annotated[int, typer.Option("--max-iter", min=1, help="Largest number of steps of a fit.")]
@@ -204,6 +207,19 @@ def penalty(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise InputError(f"--lam {text!r} is neither a number nor auto") from None
+
+
+def number_of_starts(text: str) -> int | str:
+    """Read the option --starts.
+
+    >>> number_of_starts("auto"), number_of_starts("20")
+    ('auto', 20)
+    """
+    if text == "auto":
+        return text
+    if not text.isdecimal() or not int(text[:12]):
+        raise InputError(f"--starts {text!r} is neither a positive whole number nor auto")
+    return int(text)
 
 
 def numbers_of_clusters(text: str) -> list[int]:

@@ -63,7 +63,7 @@ class Stream(io.RawIOBase):
         self._hash = hashlib.sha256()
         shown = progress and (size is None or size > _WORTH_A_BAR)
         self._bar = tqdm(
-            desc="reading", total=size, unit="B", unit_scale=True, leave=False, disable=not shown
+            desc="reading", total=size, unit="B", unit_scale=True, leave=False, progress=shown
         )
 
     def readable(self) -> bool:

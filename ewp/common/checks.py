@@ -71,6 +71,12 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_progress(progress: Any) -> None:
+    """Check whether to show progress: yes, no, or None to decide."""
+    if progress is not None and not isinstance(progress, bool | np.bool_):
+        raise ValueError(f"progress={progress!r} must be True, False or None")
+
+
 def check_jobs(n_jobs: Any) -> int | None:
     """Check a number of jobs as joblib understands it."""
     if n_jobs is None:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from ewp.common.checks import check_flag, check_jobs
+from ewp.common.checks import check_jobs, check_progress
 
 __all__ = [
     "ForkPool",
@@ -42,6 +42,8 @@ __all__ = [
 _PATIENCE = 2.0
 #: Arrays larger than this are shared with the processes instead of being sent with every task.
 _SHARED_BYTES = "100K"
+#: Seconds after which a bar that nobody asked for appears.
+_DELAY = 3.0
 
 
 T = TypeVar("T")
@@ -240,45 +242,58 @@ class ForkPool:
         return True
 
 
-def tqdm(*arguments: Any, disable: bool = False, **options: Any) -> Any:
-    """Return tqdm's bar; a disabled one only counts and passes on what it iterates over.
+def tqdm(*arguments: Any, progress: bool | None = None, **options: Any) -> Any:
+    """Return tqdm's bar; one that is not shown only counts and passes on what it iterates over.
 
     Parameters
     ----------
     *arguments, **options
         As tqdm takes them.
-    disable : bool, default False
+    progress : bool or None, default None
+        Whether to show it; None shows it in a terminal or a notebook, after some seconds.
     """
-    if disable:
+    if not (_is_watched() if progress is None else progress):
         from tqdm import tqdm as bar
-    else:
-        from tqdm.auto import tqdm as bar
-    return bar(*arguments, disable=disable, **options)
+
+        return bar(*arguments, disable=True, **options)
+    from tqdm.auto import tqdm as bar
+
+    return bar(*arguments, delay=_DELAY if progress is None else 0, **options)
+
+
+def _is_watched() -> bool:
+    """Whether somebody may be looking: errors go to a terminal, or this is a notebook."""
+    stream = sys.stderr
+    if stream is not None and stream.isatty():
+        return True
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def run_replicates(
-    function: Callable[..., T],
+    function: Callable[..., list[T]],
     tasks: Iterable[tuple[Any, ...]],
     *,
     total: int,
     what: str,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> tuple[list[T], bool]:
     """Call a function for every task; an interruption keeps what is finished.
 
     Parameters
     ----------
     function : callable
+        It returns a list: a task may be several replicates.
     tasks : iterable of tuple
         Its arguments.
     total : int
-        Number of tasks.
+        Number of replicates.
     what : str
-        What the tasks are, for the progress bar and the warning.
+        What they are, for the progress bar and the warning.
     n_jobs : int or None
         Number of processes, as in joblib.
-    progress : bool
+    progress : bool or None
 
     Returns
     -------
@@ -288,17 +303,17 @@ def run_replicates(
         False if the user interrupted it.
     """
     check_jobs(n_jobs)
-    check_flag("progress", progress)
+    check_progress(progress)
     done: list[T] = []
     with (
-        tqdm(total=total, desc=what, disable=not progress) as bar,
+        tqdm(total=total, desc=what, progress=progress) as bar,
         one_blas_thread(),
         Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool,
     ):
         try:
-            for result in pool(delayed(in_one_blas_thread)(function, *task) for task in tasks):
-                done.append(result)
-                bar.update()
+            for results in pool(delayed(in_one_blas_thread)(function, *task) for task in tasks):
+                done += results
+                bar.update(len(results))
         except KeyboardInterrupt:
             if not done:
                 raise

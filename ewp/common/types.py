@@ -38,6 +38,8 @@ class FittedResults(Protocol):
     fit_options: Any
     named_features: bool
     selection: dict[str, Any] | None
+    starts: pd.DataFrame | None
+    n_starts: int
     data: Any
     sample_weight: Array | None
     spread: Array | None

@@ -48,7 +48,7 @@ def compare(
     reference: str | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Comparison:
     """Compare clustering methods from the same starting centroids.
 
@@ -89,8 +89,9 @@ def compare(
         Seed. The result does not depend on `n_jobs`, and that of a method not on the others.
     n_jobs : int or None, default=None
         Number of processes among which trials (and the fits of a selection) are shared.
-    progress : bool, default=False
-        Show progress bars on stderr.
+    progress : bool or None, default=None
+        Show progress bars on stderr. None shows them in a terminal or a notebook, for what takes
+        more than some seconds.
 
     Returns
     -------
@@ -246,7 +247,7 @@ def run_trials(
     seed: int,
     *,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> tuple[list[list[Outcome]], bool]:
     """Run the trials.
 
@@ -263,7 +264,7 @@ def run_trials(
     seed : int
         With the number of a trial it seeds the random numbers of every method.
     n_jobs : int or None
-    progress : bool
+    progress : bool or None
 
     Returns
     -------
@@ -287,7 +288,7 @@ def _trial(
     measures: list[str],
     seed: int,
     trial: int,
-) -> list[Outcome]:
+) -> list[list[Outcome]]:
     outcomes = []
     for method in methods:
         # every method has the same random numbers, whoever else is compared
@@ -306,7 +307,7 @@ def _trial(
             )
         scores = {name: MEASURES[name].value(X, labels, y) for name in measures}
         outcomes.append(Outcome(labels, _on_simplex(weights, X, method.name), scores, seconds))
-    return outcomes
+    return [outcomes]
 
 
 def _on_simplex(weights: Any, X: Array, name: str) -> Array | None:

@@ -125,7 +125,7 @@ class Problem:
     seed : int
         Every choice starts its own generator from it.
     n_jobs : int or None
-    progress : bool
+    progress : bool or None
     standardised : bool
         Whether the columns of X have unit variance, so that the forms of EWP agree.
     selection : LambdaSelection or None
@@ -139,7 +139,7 @@ class Problem:
     beta: float
     seed: int
     n_jobs: int | None = None
-    progress: bool = False
+    progress: bool | None = None
     standardised: bool = False
     selection: LambdaSelection | None = None
 

@@ -21,7 +21,7 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.splits import Resampler
 from ewp.data.validation import generator
 from ewp.diagnostics.intervals import bca_interval, logistic, logit, percentile_interval
-from ewp.diagnostics.refit import fitted_data, refit
+from ewp.diagnostics.refit import Resample, fitted_data, in_batches, refit, seed_of
 from ewp.display.axes import (
     GRID,
     INK,
@@ -283,7 +283,7 @@ def bootstrap(
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> BootstrapResults:
     """Put intervals on weights and centroids by resampling the rows.
 
@@ -341,12 +341,11 @@ def bootstrap(
     grouping, *rngs = generator(random_state).spawn(1 + n_boot)
     groups = min(n_jackknife, len(resampler.rows))
     parts = resampler.leave_out(groups, grouping) if groups > 1 else []
-    drawn = ((source, *resampler.draw(rng), rng) for rng in rngs)
-    seeds = grouping.spawn(len(parts))
-    left_out = ((source, *part, rng) for part, rng in zip(parts, seeds, strict=True))
+    drawn = (Resample(*resampler.draw(rng), seed_of(rng)) for rng in rngs)
+    left_out = (Resample(*part, seed_of(grouping)) for part in parts)
     fits, complete = run_replicates(
         refit,
-        chain(drawn, left_out),
+        ((source, batch) for batch in in_batches(source, chain(drawn, left_out))),
         total=n_boot + len(parts),
         what="resamples",
         n_jobs=n_jobs,

@@ -43,7 +43,7 @@ def _replicate(
     sizes: list[int],
     order: np.ndarray,
     rng: np.random.Generator,
-) -> list[dict[str, Any]]:
+) -> list[list[dict[str, Any]]]:
     """Fit nested subsamples of one random order of the rows and measure their errors."""
     metric = weights / source.scale**2
     measured = []
@@ -63,7 +63,7 @@ def _replicate(
                 "converged": found.solution.converged,
             }
         )
-    return measured
+    return [measured]
 
 
 def consistency(
@@ -78,7 +78,7 @@ def consistency(
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> ConsistencyResults:
     r"""See whether the estimates settle as rows are added.
 
@@ -109,8 +109,9 @@ def consistency(
         Seed; the outcome does not depend on `n_jobs`.
     n_jobs : int, optional
         Number of processes, as in joblib.
-    progress : bool, default False
-        Show a progress bar. An interruption keeps the replicates that are finished.
+    progress : bool or None, default None
+        Show a progress bar; None shows it in a terminal or a notebook, after some
+        seconds. An interruption keeps the replicates that are finished.
 
     Returns
     -------

@@ -193,7 +193,7 @@ class _Outcome(NamedTuple):
 
 def _test_group(
     source: FittedData, options: FitOptions, features: np.ndarray, n_perm: int, seed: int
-) -> _Outcome:
+) -> list[_Outcome]:
     """Test the features of one group against the clusters of all the others."""
     rows = source.used
     others = np.setdiff1d(np.flatnonzero(source.prior > 0), features)
@@ -205,7 +205,7 @@ def _test_group(
     try:
         check_distinct(seen, options.n_clusters)
     except ValueError:
-        return _Outcome(features, missing, missing, missing)
+        return [_Outcome(features, missing, missing, missing)]
     without = dataclasses.replace(options, prior=source.prior[others])
     found = fit_array(seen, mass, without, np.random.default_rng(seed))
 
@@ -220,7 +220,7 @@ def _test_group(
     reached = own[1:] >= own[0] - _ROUNDING * np.maximum(np.abs(own[0]), 1.0)
     share = 1.0 / (1.0 + np.exp(np.clip(rest - own, -700.0, 700.0)))
     p_value = (1.0 + reached.sum(axis=0)) / (1.0 + n_perm)
-    return _Outcome(features, share[0], np.median(share[1:], axis=0), p_value)
+    return [_Outcome(features, share[0], np.median(share[1:], axis=0), p_value)]
 
 
 def _adjusted(p_value: Array, method: str) -> Array:
@@ -243,7 +243,7 @@ def permutation_tests(
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> FeatureTests:
     """Test for every feature whether it takes part in the clusters of the others.
 

@@ -9,6 +9,8 @@ business.
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,23 +22,28 @@ from ewp.data.canonical import varying_columns
 from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
+from ewp.engine.base import RowMass
 from ewp.metrics import centroid_order
+from ewp.solver.batch import FittedRuns, Runs, fit_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
-from ewp.solver.iterate import iterate
-from ewp.solver.polish import PolishEffort, polish
-from ewp.solver.schedules import Hard
-from ewp.solver.weights import RelativeEntropy
+from ewp.solver.polish import PolishEffort
 
 __all__ = [
     "FittedData",
     "Refit",
+    "Resample",
     "fit_rows",
     "fitted_data",
+    "in_batches",
+    "partitions",
     "refit",
+    "seed_of",
 ]
 
 #: Share of the rows that may change their cluster before data count as not those of the fit.
 _STRANGE = 0.01
+#: Numbers that the weights and estimates of a batch of resamples may take, and the most of them.
+_BATCH_ENTRIES, _LARGEST_BATCH = 2**23, 50
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class FittedData:
     center, scale : ndarray of shape (p,)
     varying : ndarray of shape (p,)
         Which features vary at all.
+    critical_exponent : float
     """
 
     X: Array
@@ -67,6 +75,7 @@ class FittedData:
     center: Array
     scale: Array
     varying: np.ndarray
+    critical_exponent: float
 
     @property
     def used(self) -> np.ndarray:
@@ -138,7 +147,18 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
     varying = varying_columns(array)
     # the prior that was used, without the columns that never vary
     options = dataclasses.replace(results.fit_options, prior=results.prior)
-    return FittedData(array, weight, options, theta, weights, labels, center, scale, varying)
+    return FittedData(
+        array,
+        weight,
+        options,
+        theta,
+        weights,
+        labels,
+        center,
+        scale,
+        varying,
+        results.critical_exponent,
+    )
 
 
 def _prior(source: FittedData, part: Array) -> Array:
@@ -178,33 +198,94 @@ class Refit(NamedTuple):
     converged: bool
 
 
-def refit(source: FittedData, rows: np.ndarray, weight: Array, rng: np.random.Generator) -> Refit:
-    """Fit a resample from the full fit's estimates: the limit problem, then a light polish.
+class Resample(NamedTuple):
+    """Numbers of the rows of a resample, each once, their weights in it, and a seed."""
+
+    rows: np.ndarray
+    weight: Array
+    seed: int
+
+
+def seed_of(rng: np.random.Generator) -> int:
+    """Draw the seed of a resample's fit."""
+    return int(rng.integers(2**63))
+
+
+def in_batches(source: FittedData, resamples: Iterable[Resample]) -> Iterator[list[Resample]]:
+    """Resamples in groups that are fitted in common passes, small enough to lie in memory."""
+    k, p = source.centroids.shape
+    size = int(np.clip(_BATCH_ENTRIES // (len(source.X) + 8 * k * p), 1, _LARGEST_BATCH))
+    remaining = iter(resamples)
+    while batch := list(itertools.islice(remaining, size)):
+        yield batch
+
+
+def _fit_resamples(
+    source: FittedData,
+    resamples: list[Resample],
+    options: FitOptions,
+    begin: tuple[Array, Array] | None = None,
+) -> tuple[ArrayEngine, FittedRuns]:
+    """Fit resamples, with the penalty in proportion to their weight."""
+    engine = ArrayEngine(source.X, source.weight)
+    table = np.zeros((len(resamples), len(source.X)))
+    for mass, drawn in zip(table, resamples, strict=True):
+        mass[drawn.rows] = drawn.weight
+    count = len(resamples)
+    runs = Runs(
+        options.penalty * table.sum(axis=1) / source.total,
+        np.full(count, options.standardise),
+        np.full(count, options.between),
+        np.full(count, source.critical_exponent),
+        np.array([drawn.seed for drawn in resamples]),
+        np.arange(count),
+        RowMass(table, np.arange(count)),
+    )
+    if begin is not None:
+        begin = engine.to_engine_units(begin[0]), begin[1]
+    prior = dataclasses.replace(options, prior=source.prior * source.varying)
+    return engine, fit_runs(engine, options.n_clusters, runs, prior, begin)
+
+
+def refit(source: FittedData, resamples: list[Resample]) -> list[Refit]:
+    """Fit resamples from the full fit's estimates: the limit problem, then a light polish.
 
     Parameters
     ----------
     source : FittedData
-    rows : ndarray
-        Numbers of the rows drawn, each once.
-    weight : ndarray
-        Their weights in the resample.
-    rng : Generator
+    resamples : list of Resample
 
     Returns
     -------
-    Refit
+    list of Refit
         Clusters are matched to those of the full fit.
     """
-    options, X = source.options, source.X[rows]
-    limits: dict[str, Any] = {"max_iter": options.max_iter, "tol": options.tol}
-    engine = ArrayEngine(X, weight, scale="standard" if options.standardise else None)
-    lam = options.penalty * float(weight.sum()) / source.total
-    prior = _prior(source, X)
-    rule = RelativeEntropy.make(lam, engine.squares, prior, between=options.between)
-    theta = engine.to_engine_units(source.centroids)
-    found = iterate(engine, theta, source.weights, rule, Hard(), **limits)
-    if options.effort.rounds and found.converged:
-        found = polish(engine, found, rule, rng, effort=PolishEffort.LIGHT, **limits)
-    centroids = engine.to_data_units(found.theta)
-    order = centroid_order(centroids, source.centroids, source.metric)
-    return Refit(centroids[order], found.weights, found.objective, found.converged)
+    options = source.options
+    if options.effort.rounds:
+        options = dataclasses.replace(options, polish=PolishEffort.LIGHT)
+    engine, found = _fit_resamples(source, resamples, options, (source.centroids, source.weights))
+    made = []
+    for theta, weights, objective, converged in zip(
+        found.theta, found.weights, found.objective, found.converged, strict=True
+    ):
+        centroids = engine.to_data_units(theta)
+        order = centroid_order(centroids, source.centroids, source.metric)
+        made.append(Refit(centroids[order], weights, float(objective), bool(converged)))
+    return made
+
+
+def partitions(source: FittedData, resamples: list[Resample], options: FitOptions) -> np.ndarray:
+    """Partitions that fits to resamples, from scratch, give to all rows.
+
+    Parameters
+    ----------
+    source : FittedData
+    resamples : list of Resample
+    options : FitOptions
+
+    Returns
+    -------
+    ndarray of shape (resamples, n)
+    """
+    engine, found = _fit_resamples(source, resamples, options)
+    return found.labels(engine).astype(np.intp)

@@ -20,11 +20,17 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import distinct_groups
 from ewp.data.splits import draw_with_k_distinct
 from ewp.data.validation import generator
-from ewp.diagnostics.refit import FittedData, fit_rows, fitted_data
+from ewp.diagnostics.refit import (
+    FittedData,
+    Resample,
+    fitted_data,
+    in_batches,
+    partitions,
+    seed_of,
+)
 from ewp.display.axes import INK, PALETTE, despine, new_axes
 from ewp.display.formatting import MAX_CLUSTERS, fixed
 from ewp.display.summary import CONDITIONAL, INTERRUPTED, EWPSummary, SummaryMixin, render_table
-from ewp.engine.array import nearest_centroids
 from ewp.metrics import jaccard, match_labels, silhouettes
 from ewp.solver.fit import FitOptions
 
@@ -200,17 +206,16 @@ class _Draw(NamedTuple):
     labels: np.ndarray
 
 
-def _replicate(
-    source: FittedData, options: FitOptions, rows: np.ndarray, kind: str, rng: np.random.Generator
-) -> _Draw:
+def _replicates(
+    source: FittedData, options: FitOptions, kind: str, batch: list[Resample]
+) -> list[_Draw]:
     k = options.n_clusters
-    found = fit_rows(source, rows, options, rng)
-    everywhere = nearest_centroids(
-        source.X, found.centroids, found.weights, found.center, found.scale
-    )[0]
-    numbers = match_labels(everywhere, source.labels, k)
-    similarity = jaccard(source.labels[rows], found.labels, k)
-    return _Draw(similarity, numbers[everywhere].astype(kind))
+    made = []
+    for drawn, everywhere in zip(batch, partitions(source, batch, options), strict=True):
+        numbers = match_labels(everywhere, source.labels, k)
+        similarity = jaccard(source.labels[drawn.rows], everywhere[drawn.rows], k)
+        made.append(_Draw(similarity, numbers[everywhere].astype(kind)))
+    return made
 
 
 def stability(
@@ -224,7 +229,7 @@ def stability(
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> StabilityResults:
     """See which clusters, and which rows in them, survive resampling.
 
@@ -288,10 +293,16 @@ def stability(
         return np.unique(rng.choice(used, len(used)))
 
     kind = np.min_scalar_type(-2 * k).str
-    rngs = generator(random_state).spawn(n_boot)
+    mass = np.ones(len(source.X)) if source.weight is None else source.weight
+
+    def resample(rng: np.random.Generator) -> Resample:
+        rows = draw_with_k_distinct(draw, group, k, rng)
+        return Resample(rows, mass[rows], seed_of(rng))
+
+    resamples = map(resample, generator(random_state).spawn(n_boot))
     done, complete = run_replicates(
-        _replicate,
-        ((source, options, draw_with_k_distinct(draw, group, k, rng), kind, rng) for rng in rngs),
+        _replicates,
+        ((source, options, kind, batch) for batch in in_batches(source, resamples)),
         total=n_boot,
         what="resamples",
         n_jobs=n_jobs,

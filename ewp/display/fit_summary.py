@@ -18,6 +18,7 @@ from ewp.display.formatting import (
     MAX_CLUSTERS,
     amount_cells,
     column_cells,
+    fixed,
     interval_cells,
     number,
     one_line,
@@ -83,7 +84,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
-        "Starts:": f"{given.n_init} ({start})",
+        "Starts:": f"{results.n_starts} ({start})",
         "Objective f_-inf:": number(results.objective, 6),
         "Between / total SS:": percent(explained),
         "Effective features:": number(results.effective_features),
@@ -137,6 +138,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             f"NOT CONVERGED: stopped after {results.n_iter} iterations (max_iter = {limit}); the "
             "estimates are not yet a fixed point. Raise max_iter or tol."
         )
+    if (told := starts_note(results)) is not None:
+        yield told
     if p > 1:
         cumulated = np.cumsum(weights[order])
         most, almost_all = (int((cumulated < share).sum()) + 1 for share in (0.9, 0.99))
@@ -175,6 +178,25 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
     if variance_explained(results) is not None:
         yield "explained: share of the feature's variance that lies between the clusters."
+
+
+def starts_note(results: FittedResults) -> str | None:
+    """How many of several starts found the best objective, and what that means if it is one."""
+    if results.starts is None or results.n_starts == 1:
+        return None
+    agreeing, made = int(results.starts["starts"].iloc[0]), results.n_starts
+    if agreeing == 0:
+        return (
+            f"None of {made} starts found the best objective: it comes from a fold of the choice "
+            "of lambda. Another start may find a lower one; n_init asks for more."
+        )
+    found = f"Best objective found by {agreeing} of {made} starts."
+    if agreeing == 1:
+        return f"{found} Another start may find a lower one; n_init asks for more."
+    if len(results.starts) > 1:
+        other = fixed(results.starts["ari"].iloc[1])
+        return f"{found} Adjusted Rand index with the next best partition: {other}."
+    return found
 
 
 def heaviest_first(results: FittedResults) -> np.ndarray:

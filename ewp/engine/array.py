@@ -32,7 +32,7 @@ from ewp.data.canonical import (
     varying_columns,
 )
 from ewp.data.rows import is_row_source
-from ewp.engine.base import Partition, RowEngine
+from ewp.engine.base import Partition, RowEngine, RowMass
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.engine.kernel import (
     Metric,
@@ -54,6 +54,12 @@ _WHOLE = 2**17
 _CHUNKS = 16
 #: Sums of squares below this cannot be divided by; such columns count as constant there.
 _SUBNORMAL = 1e-290
+#: Squared distances below this part of a row's squared length are rounding errors.
+_CANCELLED = 1e-14
+#: Passes over fewer entries are as fast as what would be saved of them.
+_INCREMENTAL = 2**16
+#: Memberships of the runs of one pass, of rows in memory and in a file.
+_RUN_BYTES, _FILE_RUN_BYTES = 2**21, 2**26
 #: Passes of fewer products n * p * k than this are over before another process has begun.
 _WORTHWHILE = 2e7
 
@@ -101,7 +107,7 @@ class ArrayEngine(RowEngine):
         self.n_jobs = effective_n_jobs(n_jobs)
         self.prepared: Array | None = None
         self._read = X.read_into if is_row_source(X) and X.dtype == np.float64 else None
-        self._spaces: dict[tuple[int, int], SimpleQueue[Workspace]] = {}
+        self._spaces: dict[int, SimpleQueue[Workspace]] = {}
         self._samples: dict[int, ArrayEngine] = {}
         self._tiles: dict[str, Array] = {}
         self._cut: dict[int, list[list[slice]]] = {}
@@ -203,14 +209,16 @@ class ArrayEngine(RowEngine):
 
     # -- passes over the data ------------------------------------------------------------------
 
-    def _blocks(self, chunk: list[slice], work: Workspace) -> Iterator[_Block]:
+    def _blocks(
+        self, chunk: list[slice], work: Workspace, mass: RowMass | None
+    ) -> Iterator[_Block]:
         for rows in chunk:
             if self.prepared is not None:
                 block = self.prepared[rows]
             else:
                 block = work.rows(0, rows.stop - rows.start)
                 self._fill(rows, block)
-            yield _Block(rows, block, self._weight(rows))
+            yield _Block(rows, block, self._weight(rows) if mass is None else mass.of_rows(rows))
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
@@ -220,45 +228,79 @@ class ArrayEngine(RowEngine):
             self._cut[k] = [slices[i : i + size] for i in range(0, len(slices), size)]
         return self._cut[k]
 
-    def _part(self, task: Callable[..., Any], part: range, metric: Metric, *more: Any) -> list[Any]:
+    def _part(
+        self,
+        task: Callable[..., Any],
+        part: range,
+        metric: Metric,
+        mass: RowMass | None,
+        *more: Any,
+    ) -> list[Any]:
         """Pass over some of the chunks, here."""
         runs, k = metric.runs, metric.k
-        spaces = self._spaces.setdefault((runs, k), SimpleQueue())
+        spaces = self._spaces.setdefault(k, SimpleQueue())
         try:
             work = spaces.get_nowait()
         except Empty:
+            work = None
+        if work is None or work.runs < runs:
             work = Workspace(min(block_rows(self.p, k), self.n), self.p, k, runs)
         try:
             chunks = self._chunks(k)
-            return [task(self._blocks(chunks[i], work), work, metric, *more) for i in part]
+            return [task(self._blocks(chunks[i], work, mass), work, metric, *more) for i in part]
         finally:
             spaces.put(work)
 
-    def _pass(self, task: Callable[..., Any], metric: Metric, *more: Any) -> list[Any]:
+    def _pass(
+        self, task: Callable[..., Any], metric: Metric, *more: Any, mass: RowMass | None = None
+    ) -> list[Any]:
         """Apply ``task(blocks, work, metric, *more)`` to every chunk of blocks."""
         count = len(self._chunks(metric.k))
         jobs = min(self.n_jobs, count)
         if jobs == 1 or float(self.n) * self.p * metric.runs * metric.k < _WORTHWHILE:
-            return self._part(task, range(count), metric, *more)
+            return self._part(task, range(count), metric, mass, *more)
         ends = [count * i // jobs for i in range(jobs + 1)]
         parts = [range(*pair) for pair in itertools.pairwise(ends)]
         if can_fork():
             if self._pool is None:
                 self._pool = ForkPool(self._part, min(self.n_jobs, _CHUNKS))
-            tasks = [(task, part, metric, *more) for part in parts]
+            tasks = [(task, part, metric, mass, *more) for part in parts]
             found = self._pool.run(self._part, tasks)
         else:
             with ThreadPoolExecutor(jobs) as pool:
-                found = list(pool.map(lambda part: self._part(task, part, metric, *more), parts))
+                found = list(
+                    pool.map(lambda part: self._part(task, part, metric, mass, *more), parts)
+                )
         return [result for results in found for result in results]
 
-    def statistics(self, theta: Array, weights: Array, s: Array) -> Statistics:
+    def statistics(
+        self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
+    ) -> Statistics:
         """Sufficient statistics of one MM step, see `Engine.statistics`."""
-        return self.accumulate(self.metric(theta, weights), s)
+        runs, k = theta.shape[:2]
+        found = []
+        size = self._runs_at_once(k)
+        for start in range(0, runs, size):
+            part = slice(start, min(start + size, runs))
+            metric = self.metric(theta[part], weights[part])
+            found.append(
+                self.accumulate(metric, s[part], None if mass is None else mass.take(part))
+            )
+        return Statistics.join(found)
 
-    def accumulate(self, metric: Metric, s: Array) -> Statistics:
+    def _runs_at_once(self, k: int) -> int:
+        """Return the number of runs whose buffers stay in a core's cache.
+
+        Blocks of rows are the same for any number of runs, and so are the sums. A file is read
+        once for all runs.
+        """
+        rows = min(block_rows(self.p, k), self.n)
+        limit = _RUN_BYTES if self._read is None else _FILE_RUN_BYTES
+        return max(limit // (24 * k * rows), 1)
+
+    def accumulate(self, metric: Metric, s: Array, mass: RowMass | None = None) -> Statistics:
         """Sufficient statistics of one MM step in a prepared metric."""
-        total, *others = self._pass(_accumulate, metric, s)
+        total, *others = self._pass(_accumulate, metric, s, mass=mass)
         for part in others:
             total += part
         return total
@@ -307,9 +349,41 @@ class ArrayEngine(RowEngine):
         result = np.concatenate(found)
         return np.maximum(result, 0.0, out=result)
 
+    def _prepared_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Rows in the engine's coordinates, all at once if they are kept."""
+        if self.prepared is not None:
+            yield slice(0, self.n), self.prepared
+            return
+        for rows in self._slices(block_rows(self.p, 1)):
+            yield rows, self.rows(rows)
+
+    def lengths_of_runs(self, weights: Array) -> Array:
+        """Squared lengths of all rows in the metrics of some runs, a (runs, n) array."""
+        found = np.empty((len(weights), self.n))
+        for rows, block in self._prepared_blocks():
+            found[:, rows] = weights @ np.square(block).T
+        return found
+
+    def distances_of_runs(self, theta: Array, weights: Array, lengths: Array) -> Array:
+        """Squared distances to a few centroids of some runs, see `RowEngine`."""
+        runs, t, p = theta.shape
+        product = theta * weights[:, None, :]
+        length = np.einsum("bjl,bjl->bj", theta, product)
+        product *= -2.0
+        found = np.empty((runs, t, self.n))
+        for rows, block in self._prepared_blocks():
+            found[:, :, rows] = (product.reshape(-1, p) @ block.T).reshape(runs, t, -1)
+        found += lengths[:, None, :]
+        found += length[:, :, None]
+        # what is left of a row's own length is rounding error
+        found[found < _CANCELLED * lengths[:, None, :]] = 0.0
+        return found
+
     def step_function(self) -> StepFunction:
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
-        return self.statistics if self.prepared is None else IncrementalHardStep(self).statistics
+        if self.prepared is None or self.n * self.p < _INCREMENTAL:
+            return self.statistics
+        return IncrementalHardStep(self).statistics
 
     @cached_property
     def row_lengths(self) -> Array:

@@ -9,6 +9,7 @@ arithmetic of a block of rows is the kernel's in all engines.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ewp.common.types import Array
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import Metric, Statistics, StepFunction
 
-__all__ = ["Engine", "Partition", "RowEngine"]
+__all__ = ["Engine", "Partition", "RowEngine", "RowMass"]
 
 
 class Partition(NamedTuple):
@@ -27,6 +28,36 @@ class Partition(NamedTuple):
     size: np.ndarray
     mass: Array
     within: Array
+
+
+@dataclass(frozen=True)
+class RowMass:
+    """Weights of the rows that differ between runs: folds, subsamples, resamples.
+
+    Attributes
+    ----------
+    table : ndarray of shape (m, n)
+        Weights of all rows, m different ones.
+    index : ndarray of shape (runs,)
+        Which of them every run has.
+    """
+
+    table: Array
+    index: np.ndarray
+
+    @property
+    def totals(self) -> Array:
+        """Weight of all rows in every run."""
+        sums: Array = self.table.sum(axis=1)
+        return sums[self.index]
+
+    def take(self, runs: np.ndarray | slice) -> RowMass:
+        """Return the weights of some of the runs."""
+        return RowMass(self.table, self.index[runs])
+
+    def of_rows(self, rows: slice) -> Array:
+        """Return the weights of some rows, an array (runs, rows)."""
+        return self.table[:, rows][self.index]
 
 
 class Engine(ABC):
@@ -62,7 +93,9 @@ class Engine(ABC):
         """Which columns are not constant."""
 
     @abstractmethod
-    def statistics(self, theta: Array, weights: Array, s: Array) -> Statistics:
+    def statistics(
+        self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
+    ) -> Statistics:
         """Sufficient statistics of one MM step of some runs, in one pass over the data.
 
         Parameters
@@ -73,6 +106,8 @@ class Engine(ABC):
             Diagonals of the metrics.
         s : ndarray of shape (runs,)
             Exponents of the power means, ``-inf`` for the minimum.
+        mass : RowMass, optional
+            Weights of the rows in every run, in the place of the sample weights.
         """
 
     def step_function(self) -> StepFunction:
@@ -154,6 +189,28 @@ class RowEngine(Engine):
     @abstractmethod
     def distances(self, theta: Array, weights: Array, lengths: Array | None = None) -> Array:
         """Squared weighted distances of all rows to all of k centroids, an (n, k) array."""
+
+    @abstractmethod
+    def lengths_of_runs(self, weights: Array) -> Array:
+        """Squared lengths of all rows in the metrics of some runs, a (runs, n) array."""
+
+    @abstractmethod
+    def distances_of_runs(self, theta: Array, weights: Array, lengths: Array) -> Array:
+        """Squared distances of all rows to a few centroids of each of some runs.
+
+        Good to the last digits of the rows' own lengths, and held at once: for searches.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (runs, t, p)
+        weights : ndarray of shape (runs, p)
+        lengths : ndarray of shape (runs, n)
+            From `lengths_of_runs`.
+
+        Returns
+        -------
+        ndarray of shape (runs, t, n)
+        """
 
     @abstractmethod
     def assign(self, theta: Array, weights: Array) -> tuple[np.ndarray, Array]:

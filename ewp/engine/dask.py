@@ -20,7 +20,7 @@ from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.sources import is_dask
 from ewp.data.validation import check_data, check_sample_weight, check_weight_values
 from ewp.engine.array import ArrayEngine, nearest_centroids
-from ewp.engine.base import Engine, Partition
+from ewp.engine.base import Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
 
 __all__ = ["DaskEngine", "lazy_labels"]
@@ -241,8 +241,12 @@ class DaskEngine(Engine):
         """Which columns are not constant."""
         return self.squares > 0
 
-    def statistics(self, theta: Array, weights: Array, s: Array) -> Statistics:
+    def statistics(
+        self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
+    ) -> Statistics:
         """Sufficient statistics of one MM step, see `Engine.statistics`."""
+        if mass is not None:
+            raise ValueError("rows on a cluster have the same weights in all runs")
         total = Statistics.zeros(*theta.shape)
         for part in self._pass(_statistics, self.metric(theta, weights), s):
             total += part

@@ -17,7 +17,7 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.canonical import block_rows
-from ewp.engine.base import RowEngine
+from ewp.engine.base import RowEngine, RowMass
 from ewp.engine.kernel import Metric, Statistics, Workspace, block_distances, hard_sums
 
 __all__ = ["IncrementalHardStep"]
@@ -53,17 +53,19 @@ class IncrementalHardStep:
         self._labels: np.ndarray | None = None
         self._sums: Array | None = None
 
-    def statistics(self, theta: Array, weights: Array, s: Array) -> Statistics:
+    def statistics(
+        self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
+    ) -> Statistics:
         """Sufficient statistics of one MM step, see `ewp.engine.base.Engine.statistics`."""
         engine = self._engine
-        if len(s) == 1 and math.isinf(s[0]):
+        if len(s) == 1 and mass is None and math.isinf(s[0]):
             share = engine.squares * weights[0]
             used = share > _NEGLIGIBLE * share.sum()
             if 0 < np.count_nonzero(used) <= _WORTHWHILE * engine.p:
                 found = self._hard(theta[0], weights[0], used)
                 if found is not None:
                     return found
-        return engine.statistics(theta, weights, s)
+        return engine.statistics(theta, weights, s, mass)
 
     def _hard(self, theta: Array, weights: Array, used: np.ndarray) -> Statistics | None:
         """Statistics of a hard step; None if a pass over everything is as fast."""

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dgemm
@@ -43,6 +43,8 @@ __all__ = [
 _PIECE = 2000
 #: Powers of 2 below this are not worth their time: subnormal numbers slow exp and GEMM by factors.
 _LOWEST_EXPONENT = -900.0
+#: Memberships of so few pairs of a row and a centroid are made for all runs at once.
+_FEW_PAIRS = 4096
 #: From this many clusters on hard memberships are a sparse matrix: a dense one has too many zeros.
 _MANY = 32
 #: Beyond this many quarters a power takes longer by products than by log and exp.
@@ -56,6 +58,8 @@ _TRANSPOSED = 1024
 #: of the coordinates themselves.
 _FLOOR = float(np.finfo(np.float64).eps) ** 2
 _TINY = float(np.finfo(np.float64).tiny)
+#: Entries of differences that are made at once.
+_DIFFERENCES = 2**18
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,14 @@ class Statistics:
         parts = (np.zeros(shape) for shape in ((runs, k, p), (runs, k), (runs, p)))
         return cls(*parts, *np.zeros((3, runs)))
 
+    @classmethod
+    def join(cls, parts: list[Statistics]) -> Statistics:
+        """Return the statistics of the runs of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
     def __iadd__(self, other: Statistics) -> Statistics:
         self.sums += other.sums
         self.mass += other.mass
@@ -189,12 +201,13 @@ class Statistics:
         )
 
 
-#: Statistics of a step at centroids (runs, k, p), weights (runs, p) and exponents (runs,).
-StepFunction = Callable[[Array, Array, Array], Statistics]
+#: Statistics of a step at centroids (runs, k, p), weights (runs, p) and exponents (runs,), perhaps
+#: with weights of the rows in every run.
+StepFunction = Callable[..., Statistics]
 
 
 class Workspace:
-    """Buffers for blocks of at most `rows` rows, allocated once for a whole fit."""
+    """Buffers for blocks of at most `rows` rows and `runs` runs, allocated once for a whole fit."""
 
     def __init__(self, rows: int, p: int, k: int, runs: int = 1) -> None:
         self.k, self.p, self.runs = k, p, runs
@@ -208,13 +221,13 @@ class Workspace:
         """Return the i-th of two buffers for `count` rows, contiguous."""
         return self._rows[i, : count * self.p].reshape(count, self.p)
 
-    def vectors(self, i: int, count: int) -> Array:
-        """Return the i-th of five buffers for a number a run and row, contiguous."""
-        return self._vectors[i, : self.runs * count].reshape(self.runs, count)
+    def vectors(self, i: int, runs: int, count: int) -> Array:
+        """Return the i-th of five buffers of shape (`runs`, `count`), contiguous."""
+        return self._vectors[i, : runs * count].reshape(runs, count)
 
-    def pairs(self, i: int, count: int) -> Array:
-        """Return the i-th of three buffers of shape (runs, k, `count`), contiguous."""
-        return self._pairs[i, : self.runs * self.k * count].reshape(self.runs, self.k, count)
+    def pairs(self, i: int, runs: int, count: int) -> Array:
+        """Return the i-th of three buffers of shape (`runs`, k, `count`), contiguous."""
+        return self._pairs[i, : runs * self.k * count].reshape(runs, self.k, count)
 
 
 def block_lengths(block: Array, metric: Metric, work: Workspace) -> Array:
@@ -249,7 +262,9 @@ def block_distances(
 
 
 def _lengths(potentials: Array, metric: Metric, work: Workspace) -> Array:
-    return np.matmul(metric.weights, potentials.T, out=work.vectors(0, len(potentials)))
+    return np.matmul(
+        metric.weights, potentials.T, out=work.vectors(0, metric.runs, len(potentials))
+    )
 
 
 def _potentials(block: Array, metric: Metric, work: Workspace) -> Array:
@@ -258,23 +273,21 @@ def _potentials(block: Array, metric: Metric, work: Workspace) -> Array:
 
 def _distances(
     block: Array, length: Array, metric: Metric, work: Workspace
-) -> tuple[Array, Array, list[float]]:
+) -> tuple[Array, Array, Array]:
     """Squared distances to the centroids, their minimum, and bounds on the runs' least ratios."""
     count = len(block)
-    distance = work.pairs(0, count)
+    distance = work.pairs(0, metric.runs, count)
     # the lengths are there before the product, which is added to them
     np.add(metric.length[:, :, None], length[:, None, :], out=distance)
     _add_product(block, metric.product, distance.reshape(-1, count))
-    nearest = distance.min(axis=1, out=work.vectors(1, count))
-    bounds = []
-    for b in range(metric.runs):
-        least, longest = float(nearest[b].min()), float(length[b].max())
-        if least < max(longest * _SMALL, float(metric.floor[b])):
-            _recompute_small(block, distance[b], nearest[b], length[b], metric, b)
-            least = float(nearest[b].min())
-        # no distance exceeds the largest to the centre and back, twice over for rounding
-        bounds.append(least / max(4.0 * (longest + float(metric.longest[b])), _TINY))
-    return distance, nearest, bounds
+    nearest = distance.min(axis=1, out=work.vectors(1, metric.runs, count))
+    least, longest = nearest.min(axis=1), length.max(axis=1)
+    if (least < np.maximum(longest * _SMALL, metric.floor)).any():
+        _recompute_small(block, distance, nearest, length, metric)
+        nearest.min(axis=1, out=least)
+    # no distance exceeds the largest to the centre and back, twice over for rounding
+    least /= np.maximum(4.0 * (longest + metric.longest), _TINY)
+    return distance, nearest, least
 
 
 def _add_product(block: Array, product: Array, distance: Array) -> None:
@@ -286,28 +299,48 @@ def _add_product(block: Array, product: Array, distance: Array) -> None:
 
 
 def _recompute_small(
-    block: Array, distance: Array, nearest: Array, length: Array, metric: Metric, b: int
+    block: Array, distance: Array, nearest: Array, length: Array, metric: Metric
 ) -> None:
-    """Replace cancelled distances of one run by what differences give, in place."""
-    floor = metric.floor[b]
-    small = np.maximum(length * _SMALL, floor)
-    rows = np.flatnonzero(nearest < small)
-    cancelled = distance[:, rows] < small[rows]
-    for j in np.flatnonzero(cancelled.any(axis=1)):
-        hit = rows[cancelled[j]]
+    """Replace cancelled distances by what differences give, in place."""
+    small = np.maximum(length * _SMALL, metric.floor[:, None])
+    runs, rows = np.nonzero(nearest < small)
+    pair, centroid = np.nonzero(distance[runs, :, rows] < small[runs, rows, None])
+    b, i = runs[pair], rows[pair]
+    size = max(_DIFFERENCES // block.shape[1], 1)
+    for start in range(0, len(b), size):
+        part = slice(start, start + size)
+        run, row, j = b[part], i[part], centroid[part]
+        exact = distance[run, j, row]
         if metric.divergence.of_differences:
-            exact = metric.divergence.exact(block[hit], metric.theta[b, j])
-            distance[j, hit] = exact @ metric.weights[b]
-        distance[j, hit] = np.maximum(distance[j, hit], floor)
-    nearest[rows] = distance[:, rows].min(axis=0)
+            gaps = metric.divergence.exact(block[row], metric.theta[run, j])
+            exact = np.einsum("ml,ml->m", gaps, metric.weights[run])
+        distance[run, j, row] = np.maximum(exact, metric.floor[run])
+    nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
 
 
 def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Array:
-    """Sums of the rows of every label, by one sparse product."""
-    ends = np.arange(len(block) + 1)
-    member = csc_array((row_mass, labels, ends), shape=(k, len(block)))
+    """Sums of the rows of every label, by one sparse product.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (..., b)
+        Of one run, or of several.
+    k : int
+    row_mass : ndarray of shape (b,) or (..., b)
+    block : ndarray of shape (b, p)
+
+    Returns
+    -------
+    ndarray of shape (..., k, p)
+    """
+    runs = int(np.prod(labels.shape[:-1]))
+    count = len(block)
+    place = labels.reshape(runs, count) + k * np.arange(runs)[:, None]
+    mass = np.broadcast_to(row_mass, labels.shape).reshape(runs, count)
+    ends = np.arange(0, runs * count + 1, runs)
+    member = csc_array((mass.T.ravel(), place.T.ravel(), ends), shape=(runs * k, count))
     sums: Array = member @ block
-    return sums
+    return sums.reshape(*labels.shape[:-1], k, block.shape[1])
 
 
 def _raise(ratio: Array, exponent: float, least: float, out: Array) -> None:
@@ -362,44 +395,59 @@ def block_statistics(
     ----------
     block, metric, work
         As in `block_distances`.
-    sample_weight : ndarray of shape (b,) or None
+    sample_weight : ndarray of shape (b,) or (runs, b), or None
+        Weights of the rows, the same for all runs or not.
     s : ndarray of shape (runs,)
         Negative exponents of the power means, or ``-inf``.
     into : Statistics
         Accumulator.
     """
-    count, k = len(block), metric.k
+    count, k, runs = len(block), metric.k, metric.runs
     potentials = _potentials(block, metric, work)
     length = _lengths(potentials, metric, work)
     distance, nearest, bounds = _distances(block, length, metric, work)
     ones = work.ones[:count]
     mass = ones if sample_weight is None else sample_weight
-    phi, row_mass = work.pairs(1, count), work.vectors(2, count)
-    dense = []  # runs whose memberships are a full matrix
-    for b, exponent in enumerate(s.tolist()):
-        into.nearest[b] += float(mass @ nearest[b])
-        if not math.isinf(exponent):
-            _soft_memberships(b, exponent, bounds[b], sample_weight, work, into, count)
-            dense.append(b)
-            continue
-        into.power[b] += float(mass @ nearest[b])
+    phi, row_mass = work.pairs(1, runs, count), work.vectors(2, runs, count)
+    from_nearest = _weighted_sums(nearest, mass)
+    into.nearest += from_nearest
+    hard = np.isinf(s)
+    soft = np.flatnonzero(~hard)
+    if len(soft) and count * k <= _FEW_PAIRS:
+        whole = slice(None) if len(soft) == runs else soft
+        of_runs = mass if mass.ndim == 1 else mass[whole]
+        _soft_memberships_of_runs(whole, s, of_runs, runs, work, into, count)
+    else:
+        for b in soft.tolist():
+            weight = sample_weight if mass.ndim == 1 else mass[b]
+            _soft_memberships(b, float(s[b]), float(bounds[b]), weight, runs, work, into, count)
+    dense: np.ndarray = np.arange(runs)
+    if hard.any():
+        into.power[hard] += from_nearest[hard]
         if k < _MANY:
-            _hard_memberships(phi[b], distance[b], nearest[b], work.ones[:k], row_mass[b])
-            if sample_weight is not None:
-                phi[b] *= sample_weight
-            dense.append(b)
+            every: list[Any] = np.flatnonzero(hard).tolist() if len(soft) else [slice(None)]
+            for b in every:
+                _hard_memberships(phi[b], distance[b], nearest[b], row_mass[b])
+                if sample_weight is not None:
+                    phi[b] *= mass[..., None, :] if mass.ndim == 1 else mass[b][..., None, :]
         else:
-            labels = distance[b].argmin(axis=0)
-            into.mass[b] += np.bincount(labels, mass, k)
-            into.sums[b] += hard_sums(labels, k, mass, block)
-        row_mass[b] = mass
+            of_hard = np.flatnonzero(hard)
+            labels = distance.argmin(axis=1)[of_hard]
+            weight = mass if mass.ndim == 1 else mass[of_hard]
+            into.sums[of_hard] += hard_sums(labels, k, weight, block)
+            place = labels + k * np.arange(len(of_hard))[:, None]
+            spread = np.broadcast_to(weight, labels.shape).ravel()
+            total = np.bincount(place.ravel(), spread, len(of_hard) * k)
+            into.mass[of_hard] += total.reshape(-1, k)
+            dense = soft
+        row_mass[hard] = mass if mass.ndim == 1 else mass[hard]
     into.scatter += np.matmul(row_mass, potentials)
-    if not dense:
+    if not len(dense):
         return
-    whole = len(dense) == metric.runs
-    chosen = phi if whole else phi[dense]
+    whole_batch = len(dense) == runs
+    chosen = phi if whole_batch else phi[dense]
     member = chosen.reshape(-1, count)
-    where = slice(None) if whole else dense
+    where: slice | np.ndarray = slice(None) if whole_batch else dense
     into.mass[where] += (member @ ones).reshape(len(dense), k)
     sums = work.sums[: len(member)]
     for start in range(0, count, _PIECE):
@@ -413,13 +461,14 @@ def _soft_memberships(
     s: float,
     least: float,
     sample_weight: Array | None,
+    runs: int,
     work: Workspace,
     into: Statistics,
     count: int,
 ) -> None:
     """Memberships, masses of the rows and power means of one run at a finite exponent."""
-    distance, phi, ratio = (work.pairs(i, count)[b] for i in range(3))
-    nearest, row_mass, q, mean = (work.vectors(i, count)[b] for i in range(1, 5))
+    distance, phi, ratio = (work.pairs(i, runs, count)[b] for i in range(3))
+    nearest, row_mass, q, mean = (work.vectors(i, runs, count)[b] for i in range(1, 5))
     k, mass = len(phi), work.ones[:count] if sample_weight is None else sample_weight
     np.divide(nearest, distance, out=ratio)
     _raise(ratio, 1.0 - s, least, phi)
@@ -441,13 +490,64 @@ def _soft_memberships(
     phi *= factor
 
 
-def _hard_memberships(
-    phi: Array, distance: Array, nearest: Array, each: Array, buffer: Array
+def _soft_memberships_of_runs(
+    which: slice | np.ndarray,
+    s: Array,
+    mass: Array,
+    runs: int,
+    work: Workspace,
+    into: Statistics,
+    count: int,
 ) -> None:
-    """Memberships of one run in the limit: 1 for the nearest centroid, the first of equals."""
-    np.equal(distance, nearest, out=phi)
-    ties = np.flatnonzero(np.matmul(each, phi, out=buffer) > 1.0)
-    if len(ties):
-        first = phi[:, ties].argmax(axis=0)
-        phi[:, ties] = 0.0
-        phi[first, ties] = 1.0
+    """Memberships of several runs at finite exponents, all at once.
+
+    The same as `_soft_memberships` where rows are few: then calls take longer than arithmetic.
+    """
+    distance, phi, nearest, row_mass = (
+        work.pairs(0, runs, count)[which],
+        work.pairs(1, runs, count)[which],
+        work.vectors(1, runs, count)[which],
+        work.vectors(2, runs, count)[which],
+    )
+    k, exponent = distance.shape[1], s[which, None]
+    np.divide(nearest[:, None, :], distance, out=phi)
+    np.log(phi, out=phi)
+    phi *= (1.0 - exponent)[:, None, :]
+    np.maximum(phi, _LOWEST_EXPONENT * math.log(2.0), out=phi)
+    np.exp(phi, out=phi)
+    np.add.reduce(phi, axis=1, out=row_mass)
+    into.softness[which] += _weighted_sums(1.0 - 1.0 / row_mass, mass)
+    q = np.einsum("bji,bji->bi", distance, phi)
+    mean = np.log(q / (k * nearest))
+    mean /= exponent
+    np.exp(mean, out=mean)
+    mean *= nearest
+    into.power[which] += _weighted_sums(mean, mass)
+    mean *= mass
+    mean /= q
+    row_mass *= mean
+    phi *= mean[:, None, :]
+    if not isinstance(which, slice):
+        work.pairs(1, runs, count)[which] = phi
+        work.vectors(2, runs, count)[which] = row_mass
+
+
+def _weighted_sums(values: Array, mass: Array) -> Array:
+    """Sums over the rows, (runs,), with weights that are the same for all runs or not."""
+    sums: Array = values @ mass if mass.ndim == 1 else np.einsum("bi,bi->b", values, mass)
+    return sums
+
+
+def _hard_memberships(phi: Array, distance: Array, nearest: Array, buffer: Array) -> None:
+    """Memberships in the limit: 1 for the nearest centroid, the first of equals.
+
+    Of one run, arrays (k, b) and (b,), or of several.
+    """
+    np.equal(distance, nearest[..., None, :], out=phi)
+    np.add.reduce(phi, axis=-2, out=buffer)
+    if buffer.max(initial=0.0) > 1.0:
+        ties = np.nonzero(buffer > 1.0)
+        each = np.moveaxis(phi, -2, -1)
+        first = each[ties].argmax(axis=-1)
+        each[ties] = 0.0
+        each[(*ties, first)] = 1.0

@@ -125,7 +125,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self, engine: ArrayEngine, options: PeerOptions, rng: np.random.Generator
     ) -> PeerFit:
         """Run the solver; a peer that does not use it overrides this."""
-        solution = solve(
+        solution, _ = solve(
             engine,
             options.n_clusters,
             self._rule(engine),

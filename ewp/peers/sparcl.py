@@ -253,7 +253,7 @@ def sparse_gap(
     threshold: Search = "sparcl",
     kmeans: KMeansStep = partition,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> SparseGap:
     r"""Permutation gap of sparse k-means over several bounds.
 
@@ -284,8 +284,8 @@ def sparse_gap(
         How the threshold of the weights is found, see `ewp.solver.weights.threshold_weights`.
     n_jobs : int, optional
         Processes among which the permutations are shared.
-    progress : bool, default False
-        Show a progress bar.
+    progress : bool or None, default None
+        Show a progress bar; None shows it in a terminal or a notebook, after some seconds.
 
     Returns
     -------
@@ -322,7 +322,7 @@ def sparse_gap(
         delayed(_permuted_path)(X, order, start, n_starts, source, bounds, options)
         for order, source in zip(orders, sources, strict=True)
     )
-    permuted = tqdm(runs, total=len(orders), desc="permutations", disable=not progress)
+    permuted = tqdm(runs, total=len(orders), desc="permutations", progress=progress)
     tots = np.array([fit.criterion[-1] for fit in observed])
     permtots = np.array([[fit.criterion[-1] for fit in path] for path in permuted]).T
     logs = np.log(permtots)

@@ -112,6 +112,13 @@ class EWPResults(SummaryMixin, ReportMixin):
         Whether the names of the features are the data's own.
     selection : dict or None
         How the penalty was chosen, if it was.
+    starts : pandas.DataFrame or None
+        Where the starts ended, one row a distinct optimum, the lowest first: ``objective``,
+        ``gap_per_row`` to the lowest, ``starts`` (how many ended there) and ``ari``, the adjusted
+        Rand index of the partition with the lowest one's. At most five; None in files of before.
+        A lowest optimum that no start reached was found by a fold of the choice of the penalty.
+    n_starts : int
+        Number of starts.
     data, sample_weight : array-like or None
         What was fitted, by reference; None after :meth:`load` and after unpickling.
     spread : numpy.ndarray or None
@@ -151,6 +158,8 @@ class EWPResults(SummaryMixin, ReportMixin):
     fit_options: FitOptions
     named_features: bool = True
     selection: dict[str, Any] | None = None
+    starts: pd.DataFrame | None = None
+    n_starts: int = 1
     data: Any = None
     sample_weight: np.ndarray | None = None
     spread: np.ndarray | None = None

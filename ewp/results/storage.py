@@ -50,6 +50,8 @@ _OF_OPTIONS = ("lam", "eta", "scaling", "dispersion")
 _MOST_BYTES = 2**30
 #: Array of the starting centroids, where these were given.
 _INIT = "init"
+#: Frame of where the starts ended, which files of before do not have.
+_STARTS = "starts"
 _FRAMES = ("objective_trace", "clusters")
 _COLUMN_VECTORS = ("center", "scale", "prior", "spread")
 #: A float that JSON cannot express is written as {"float": "inf"}.
@@ -81,6 +83,9 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
     }
     for name in _FRAMES:
         header[name] = pack_frame(getattr(results, name), name, arrays)
+    if results.starts is not None:
+        header[_STARTS] = pack_frame(results.starts, _STARTS, arrays)
+        header["n_starts"] = results.n_starts
     for name in _COLUMN_VECTORS:
         if getattr(results, name) is not None:
             arrays[name] = np.asarray(getattr(results, name))
@@ -174,6 +179,9 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     fields |= {name: value for name, value in scalars.items() if name not in _OF_OPTIONS}
     for name in _FRAMES:
         fields[name] = unpack_frame(header[name], name, arrays)
+    if _STARTS in header:
+        fields[_STARTS] = unpack_frame(header[_STARTS], _STARTS, arrays)
+        fields["n_starts"] = int(header["n_starts"])
     for name in _COLUMN_VECTORS:
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import entr
 
 from ewp.common.types import Array
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
-from ewp.engine.array import nearest_centroids
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import RowMass
 from ewp.metrics import rand_index
 from ewp.selection.density import PartitionDensity, resolution
-from ewp.solver.fit import Fit, FitOptions, fit_array
+from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
+from ewp.solver.fit import FitOptions
+from ewp.solver.weights import RelativeEntropy
 
 __all__ = [
     "CRITERIA",
@@ -86,6 +89,11 @@ class Criterion(Protocol):
     ) -> Score:
         """Score options, whose penalty is meant for all rows, on one replicate."""
 
+    def score_all(
+        self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
+    ) -> list[Score]:
+        """Score several options, which differ in penalty, scaling and form, on one replicate."""
+
     def spread(self, scores: list[Score]) -> float:
         """Return the standard error of the mean of the replicates' values."""
 
@@ -114,6 +122,13 @@ class CriterionDefaults:
     #: Whether splits of the user's own can take the place of a number of replicates.
     takes_splits: ClassVar[bool] = False
 
+    def score_all(
+        self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
+    ) -> list[Score]:
+        """Score the options one by one."""
+        score: Any = self.score  # type: ignore[attr-defined]
+        return [score(X, weight, one, replicate, seed) for one in options]
+
     def for_rows(self, X: Array, weight: Array | None) -> Self:
         """Return the criterion itself."""
         return self
@@ -127,6 +142,16 @@ class CriterionDefaults:
         return np.array([score.value for score in scores])
 
 
+class CommonPasses(CriterionDefaults):
+    """A criterion that fits all options in common passes."""
+
+    def score(
+        self, X: Array, weight: Array | None, options: FitOptions, replicate: Any, seed: int
+    ) -> Score:
+        """Score options, whose penalty is meant for all rows, on one replicate."""
+        return self.score_all(X, weight, [options], replicate, seed)[0]
+
+
 class OwnCriterion(CriterionDefaults):
     """A criterion of the user's own that has nothing but `replicates`, `score` and `spread`."""
 
@@ -136,22 +161,75 @@ class OwnCriterion(CriterionDefaults):
         self.replicates, self.score, self.spread = own.replicates, own.score, own.spread
 
 
-def _features(found: Fit) -> float:
-    return float(np.exp(entr(found.weights).sum()))
+class _Parts(NamedTuple):
+    """Fits of several options to several parts of the rows.
+
+    Attributes
+    ----------
+    engine : ArrayEngine
+    found : FittedRuns
+        One part after the other, and all options in each.
+    features : ndarray of shape (parts, options)
+        Effective numbers of features.
+    """
+
+    engine: ArrayEngine
+    found: FittedRuns
+    features: Array
+
+    def labels(self) -> np.ndarray:
+        """Partitions of all rows, (parts, options, n)."""
+        return self.found.labels(self.engine).reshape(*self.features.shape, -1)
 
 
-def _fit_share(
-    X: Array, weight: Array | None, rows: np.ndarray, options: FitOptions, seed: int
-) -> Fit:
-    """Fit to some of the rows, with the penalty in proportion to their weight."""
-    share = len(rows) / len(X) if weight is None else float(weight[rows].sum() / weight.sum())
-    scaled = dataclasses.replace(options, lam=options.penalty * share)
-    part = None if weight is None else weight[rows]
-    return fit_array(X[rows], part, scaled, np.random.default_rng(seed))
+def _fit_parts(
+    X: Array,
+    weight: Array | None,
+    options: list[FitOptions],
+    parts: list[np.ndarray],
+    seed: int,
+) -> _Parts:
+    """Fit all options to parts of the rows, with the penalties in proportion to their weight."""
+    engine = ArrayEngine(X, weight)
+    mass = np.ones(len(X)) if weight is None else weight
+    table = np.zeros((len(parts), len(X)))
+    for part, rows in zip(table, parts, strict=True):
+        part[rows] = mass[rows]
+    count, of_part = len(options), np.repeat(np.arange(len(parts)), len(options))
+    lams = np.array([one.penalty for one in options])
+    standardise = np.array([one.standardise for one in options])
+    between = np.array([one.between for one in options])
+    shares = table.sum(axis=1) / engine.total
+    runs = Runs(
+        (lams * shares[:, None]).ravel(),
+        np.tile(standardise, len(parts)),
+        np.tile(between, len(parts)),
+        np.tile(_critical(engine, lams, standardise, between, options[0].prior), len(parts)),
+        np.full(count * len(parts), seed),
+        of_part * 4 + np.tile(2 * standardise + between, len(parts)),
+        RowMass(table, of_part),
+    )
+    found = fit_runs(engine, options[0].n_clusters, runs, options[0])
+    features = np.exp(entr(found.weights).sum(axis=1)).reshape(len(parts), count)
+    return _Parts(engine, found, features)
 
 
-def _predict(found: Fit, X: Array) -> np.ndarray:
-    return nearest_centroids(X, found.centroids, found.weights, found.center, found.scale)[0]
+def _critical(
+    engine: ArrayEngine,
+    lams: Array,
+    standardise: np.ndarray,
+    between: np.ndarray,
+    prior: Array | None,
+) -> Array:
+    """Critical exponents of all rows, which serve for the parts as well."""
+    squares = np.tile(engine.squares, (len(lams), 1))
+    own = np.divide(engine.total, squares, out=np.ones_like(squares), where=squares > 0)
+    units = np.where(standardise[:, None], own, 1.0)
+    known = engine.varying.astype(float) if prior is None else prior
+    if not known.any():
+        return np.full(len(lams), -np.inf)
+    rule = RelativeEntropy.of_runs(lams, squares, np.tile(known, (len(lams), 1)), between, units)
+    return critical_exponents(engine, rule.metric(rule.update(squares)))
 
 
 def _mean_error(scores: list[Score]) -> float:
@@ -166,7 +244,7 @@ def _copies(weight: Array | None) -> Array | None:
 
 
 @dataclass
-class Predictive(CriterionDefaults):
+class Predictive(CommonPasses):
     """Nats a held-out row gains from the partition in all features, see `ewp.selection.density`.
 
     Parameters
@@ -216,33 +294,32 @@ class Predictive(CriterionDefaults):
         cell = resolution(X, copies)
         return [(fold, cell) for fold in drawn]
 
-    def score(
+    def score_all(
         self,
         X: Array,
         weight: Array | None,
-        options: FitOptions,
+        options: list[FitOptions],
         replicate: tuple[Fold, Array],
         seed: int,
-    ) -> Score:
-        """Fit on a fold's training rows and score the partition on its test rows."""
+    ) -> list[Score]:
+        """Fit on a fold's training rows and score the partitions on its test rows."""
         (train, test), cell = replicate
-        found = _fit_share(X, weight, train, options, seed)
-        features, copies = _features(found), _copies(weight)
-        labels = _predict(found, X)
+        fitted = _fit_parts(X, weight, options, [train], seed)
+        copies = _copies(weight)
         part = None if copies is None else copies[train]
-        density = PartitionDensity.estimate(X[train], labels[train], part, cell)
-        gain = density.gain(X[test])
-        value = np.average(gain, weights=None if weight is None else weight[test])
-        rows = np.full(len(X), np.nan)
-        rows[test] = gain
-        return Score(
-            float(value),
-            features,
-            rows,
-            copies,
-            labels=labels,
-            significant_features=len(density.columns),
-        )
+        judged: dict[bytes, tuple[Array, int]] = {}
+        scores = []
+        for labels, features in zip(fitted.labels()[0], fitted.features[0], strict=True):
+            key = labels[train].tobytes()
+            if key not in judged:  # many penalties lead to one partition
+                density = PartitionDensity.estimate(X[train], labels[train], part, cell)
+                judged[key] = density.gain(X[test]), len(density.columns)
+            gain, significant = judged[key]
+            rows = np.full(len(X), np.nan)
+            rows[test] = gain
+            value = np.average(gain, weights=None if weight is None else weight[test])
+            scores.append(Score(float(value), float(features), rows, copies, labels, significant))
+        return scores
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over folds."""
@@ -250,7 +327,7 @@ class Predictive(CriterionDefaults):
 
 
 @dataclass
-class Stability(CriterionDefaults):
+class Stability(CommonPasses):
     """Agreement of fits to overlapping subsamples, corrected for what permuted columns give.
 
     Two fits to subsamples label all rows; their adjusted Rand index S is already corrected for
@@ -280,31 +357,34 @@ class Stability(CriterionDefaults):
         pairs = subsample_pairs(X, weight, self.n_pairs, self.share, rng)
         return [(first, second, int(rng.integers(2**31))) for first, second in pairs]
 
-    def score(
-        self, X: Array, weight: Array | None, options: FitOptions, replicate: Any, seed: int
-    ) -> Score:
+    def score_all(
+        self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
+    ) -> list[Score]:
         """Compare two fits, on the data and on permuted columns."""
         first, second, permutation = replicate
-        agreement, features = self._agreement(X, weight, first, second, options, seed)
+        agreement, features = self._agreement(X, weight, [first, second], options, seed)
         permuted = _permute(X, permutation)
-        chance, _ = self._agreement(permuted, weight, first, second, options, seed)
-        return Score(_corrected(agreement, chance), features, agreement=agreement)
+        chance, _ = self._agreement(permuted, weight, [first, second], options, seed)
+        return [
+            Score(_corrected(a, c), float(f), agreement=a)
+            for a, c, f in zip(agreement, chance, features, strict=True)
+        ]
 
     @staticmethod
     def _agreement(
         X: Array,
         weight: Array | None,
-        first: np.ndarray,
-        second: np.ndarray,
-        options: FitOptions,
+        parts: list[np.ndarray],
+        options: list[FitOptions],
         seed: int,
-    ) -> tuple[float, float]:
-        one = _fit_share(X, weight, first, options, seed)
-        two = _fit_share(X, weight, second, options, seed)
-        partitions = _predict(one, X), _predict(two, X)
-        trivial = any(np.ptp(labels) == 0 for labels in partitions)
-        agreement = 0.0 if trivial else rand_index(*partitions, _copies(weight))
-        return agreement, _features(one)
+    ) -> tuple[list[float], Array]:
+        fitted = _fit_parts(X, weight, options, parts, seed)
+        copies = _copies(weight)
+        agreement = [
+            0.0 if np.ptp(one) == 0 or np.ptp(two) == 0 else rand_index(one, two, copies)
+            for one, two in zip(*fitted.labels().astype(np.intp), strict=True)
+        ]
+        return agreement, fitted.features[0]
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over pairs."""
@@ -312,7 +392,7 @@ class Stability(CriterionDefaults):
 
 
 @dataclass
-class Gap(CriterionDefaults):
+class Gap(CommonPasses):
     r"""Permutation gap of the weighted between-cluster dispersion.
 
     With :math:`B_\lambda = \sum_l w_l (T_l - D_l)` at the fit, the gap is :math:`\log B_\lambda`
@@ -333,18 +413,23 @@ class Gap(CriterionDefaults):
         """Draw the permutations: one replicate, so that the data are fitted once."""
         return [[int(seed) for seed in rng.integers(2**31, size=self.n_perms)]]
 
-    def score(
-        self, X: Array, weight: Array | None, options: FitOptions, replicate: list[int], seed: int
-    ) -> Score:
+    def score_all(
+        self,
+        X: Array,
+        weight: Array | None,
+        options: list[FitOptions],
+        replicate: list[int],
+        seed: int,
+    ) -> list[Score]:
         """Log dispersion of the data minus that of every permutation."""
-        everything = np.arange(len(X))
-        found = _fit_share(X, weight, everything, options, seed)
-        null = [
-            _between(_fit_share(_permute(X, p), weight, everything, options, seed))
-            for p in replicate
+        found, features = _log_between(X, weight, options, seed)
+        null = np.array(
+            [_log_between(_permute(X, one), weight, options, seed)[0] for one in replicate]
+        )
+        gaps = (found - null).T
+        return [
+            Score(float(own.mean()), float(f), own) for own, f in zip(gaps, features, strict=True)
         ]
-        gaps = np.log(_between(found)) - np.log(null)
-        return Score(float(gaps.mean()), _features(found), gaps)
 
     def spread(self, scores: list[Score]) -> float:
         """Standard deviation over permutations, inflated for their number."""
@@ -371,14 +456,20 @@ def _permute(X: Array, seed: int) -> Array:
     return np.random.default_rng(seed).permuted(X, axis=0)
 
 
-def _between(found: Fit) -> float:
-    """Weighted dispersion between the clusters; of a single one, the rounding error of the total.
+def _log_between(
+    X: Array, weight: Array | None, options: list[FitOptions], seed: int
+) -> tuple[Array, Array]:
+    """Logarithms of the weighted dispersion between the clusters, and effective features.
 
-    So the gap of one cluster is that of the totals, which is next to nothing.
+    Of a single cluster the dispersion is the rounding error of the total, so that its gap is that
+    of the totals, which is next to nothing.
     """
-    within = float(found.partition.within.sum())
-    total = float(found.squares @ found.weights)
-    return max(total - within, _ROUNDING * total, np.finfo(float).tiny)
+    engine, found, features = _fit_parts(X, weight, options, [np.arange(len(X))], seed)
+    total = found.metric @ engine.squares
+    hard = np.full(len(total), -np.inf)
+    within = engine.statistics(found.theta, found.metric, hard).nearest
+    between = np.maximum(total - within, np.maximum(_ROUNDING * total, np.finfo(float).tiny))
+    return np.log(between), features[0]
 
 
 #: The criteria by name; each takes a number of replicates first.

@@ -47,6 +47,8 @@ ROUNDING = 1e-9
 #: (which may be a bad fit) and after more, judged by at least so many rows.
 _HOPELESS = (10.0, 4.0)
 _FEWEST_ROWS = 50
+#: Replicates that are scored before hopeless candidates are left out again.
+_WAVE = 4
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def score_candidates(
     rng: np.random.Generator,
     *,
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> bool:
     """Score candidates in place, replicate by replicate.
 
@@ -204,7 +206,7 @@ def score_candidates(
     rng : Generator
     n_jobs : int or None
         Number of processes, as in joblib. The scores do not depend on it.
-    progress : bool
+    progress : bool or None
 
     Returns
     -------
@@ -212,42 +214,47 @@ def score_candidates(
         False if the user interrupted it: what was scored until then is kept.
     """
     replicates = criterion.replicates(X, weight, rng)
-    seeds = rng.integers(2**31, size=len(replicates))
+    seeds = [int(seed) for seed in rng.integers(2**31, size=len(replicates))]
     alive = list(entries)
     many = options.lighter()
-    settled = {
-        id(entry): many.settle(
-            entry.lam, standardise=entry.family.standardise, between=entry.family.between
-        )
-        for entry in entries
-    }
     with (
         tqdm(
             total=len(entries) * len(replicates),
             desc=criterion.name,
             unit=" scores",
-            disable=not progress,
+            progress=progress,
         ) as bar,
         Parallel(n_jobs=n_jobs, return_as="generator") as pool,
     ):
-        for finished, (replicate, seed) in enumerate(zip(replicates, seeds, strict=True), 1):
-            jobs = (
-                delayed(in_one_blas_thread)(
-                    criterion.score, X, weight, settled[id(entry)], replicate, int(seed)
+        tasks = list(zip(replicates, seeds, strict=True))
+        while tasks:
+            # after a first replicate, which may be a bad one, some at a time
+            finished = len(replicates) - len(tasks)
+            wave, tasks = (tasks[:1], tasks[1:]) if not finished else (tasks[:_WAVE], tasks[_WAVE:])
+            settled = [
+                many.settle(
+                    entry.lam, standardise=entry.family.standardise, between=entry.family.between
                 )
                 for entry in alive
+            ]
+            jobs = (
+                delayed(in_one_blas_thread)(
+                    criterion.score_all, X, weight, settled, replicate, seed
+                )
+                for replicate, seed in wave
             )
             try:
-                for entry, score in zip(alive, pool(jobs), strict=True):
-                    entry.scores.append(score)
-                    bar.update()
+                for scores in pool(jobs):
+                    for entry, score in zip(alive, scores, strict=True):
+                        entry.scores.append(score)
+                    bar.update(len(alive))
                 kept = eliminate_hopeless(alive)
             except KeyboardInterrupt:
                 _keep_complete(alive)
                 if not any(entry.scores for entry in entries):
                     raise
                 return False
-            bar.total -= (len(alive) - len(kept)) * (len(replicates) - finished)
+            bar.total -= (len(alive) - len(kept)) * len(tasks)
             alive = kept
     return True
 

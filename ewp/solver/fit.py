@@ -22,13 +22,17 @@ from ewp.data.validation import check_spread
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine, Partition
 from ewp.solver.critical_exponent import engine_critical_exponent
-from ewp.solver.iterate import Solution, TraceRow, iterate, step_of_run
-from ewp.solver.polish import PolishEffort, polish
+from ewp.solver.iterate import Solution, step_of_run
+from ewp.solver.multistart import Multistart, StartRecord, multistart
+from ewp.solver.polish import PolishEffort
 from ewp.solver.schedules import Schedule, annealing
-from ewp.solver.starts import choose_start
 from ewp.solver.weights import RelativeEntropy, WeightRule
 
 __all__ = ["Fit", "FitOptions", "WarmStart", "fit_array", "fit_engine", "solve"]
+
+
+#: Tolerance of fits that are many, and their most steps.
+_COARSE, _COARSE_STEPS = 1e-3, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,7 @@ class FitOptions:
     s0: float | str = "auto"
     eta: float = 1.05
     init: str | Array = "k-means++"
-    n_init: int = 1
+    n_init: int | str = "auto"
     scale: str | None = "auto"
     dispersion: str = "auto"
     prior: Array | None = None
@@ -55,7 +59,7 @@ class FitOptions:
     tol: float = 1e-8
     random_state: Any = None
     n_jobs: int | None = None
-    progress: bool = False
+    progress: bool | None = None
 
     def settle(
         self,
@@ -101,10 +105,17 @@ class FitOptions:
     def lighter(self) -> FitOptions:
         """Return the options of fits that are many and need only be good enough to be compared.
 
-        Two steps of the exponent are taken at once, and the polish is light.
+        Two steps of the exponent are taken at once, the polish is light, and fixed points are
+        reached when nothing moves by more than a thousandth, or after 60 steps.
         """
         effort = PolishEffort.LIGHT if self.effort.rounds else self.effort
-        return dataclasses.replace(self, eta=self.eta**2, polish=effort)
+        return dataclasses.replace(
+            self,
+            eta=self.eta**2,
+            polish=effort,
+            tol=max(self.tol, _COARSE),
+            max_iter=min(self.max_iter, _COARSE_STEPS),
+        )
 
     @property
     def first_exponent(self) -> float | None:
@@ -142,6 +153,8 @@ class Fit:
     prior : ndarray of shape (p,)
         Prior on the scale on which uniform is 1, 0 for excluded features.
     s0, critical_exponent : float
+    starts : StartRecord
+        Where the starts ended.
     """
 
     solution: Solution
@@ -155,6 +168,7 @@ class Fit:
     prior: Array
     s0: float
     critical_exponent: float
+    starts: StartRecord
 
     @property
     def labels(self) -> np.ndarray:
@@ -184,15 +198,15 @@ def solve(
     schedule: Schedule,
     *,
     init: str | Array,
-    n_init: int,
+    n_init: int | str,
     effort: PolishEffort,
     max_iter: int,
     tol: float,
     rng: np.random.Generator,
     known: Sequence[tuple[Array, Array]] = (),
-    on_step: Callable[[TraceRow], None] | None = None,
-) -> Solution:
-    """Run from `n_init` starts, keep the lowest objective, polish it, order its clusters.
+    on_step: Callable[[int], None] | None = None,
+) -> Multistart:
+    """Run from `n_init` starts, polish, keep the lowest objective, order its clusters.
 
     Parameters
     ----------
@@ -208,27 +222,25 @@ def solve(
         As in `ewp.solver.iterate`.
     rng : Generator
     known : sequence of (centroids, weights)
-        What the polish tries first, in the engine's coordinates.
+        What was found before, in the engine's coordinates; it is tried too.
     on_step : callable, optional
-        Called with every row of the trace as it is made.
+        Called at every step with the number of runs that take it.
     """
-    weights = rule.start()
-    # from given centroids every start is the same
-    *starts, finisher = rng.spawn((n_init if isinstance(init, str) else 1) + 1)
-    best: Solution | None = None
-    for start in starts:
-        theta = choose_start(engine.sample_for_starts(k), k, init, rule.metric(weights), start)
-        found = iterate(
-            engine, theta, weights, rule, schedule, max_iter=max_iter, tol=tol, on_step=on_step
-        )
-        if best is None or found.objective < best.objective:
-            best = found
-    assert best is not None
-    if effort.rounds and best.converged:
-        best = polish(
-            engine, best, rule, finisher, effort=effort, known=known, max_iter=max_iter, tol=tol
-        )
-    return _canonical(engine, best, rule.metric(best.weights))
+    found, starts = multistart(
+        engine,
+        k,
+        rule,
+        schedule,
+        init=init,
+        n_init=n_init,
+        effort=effort,
+        max_iter=max_iter,
+        tol=tol,
+        rng=rng,
+        known=known,
+        on_step=on_step,
+    )
+    return Multistart(_canonical(engine, found, rule.metric(found.weights)), starts)
 
 
 def default_prior(varying: np.ndarray) -> Array:
@@ -267,7 +279,7 @@ def fit_engine(
     rng: np.random.Generator,
     *,
     known: Sequence[WarmStart] = (),
-    on_step: Callable[[TraceRow], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
 ) -> Fit:
     """Fit EWP to the data of an engine, which scales them as the options say.
 
@@ -292,7 +304,7 @@ def fit_engine(
     collapsed = rule.update(engine.squares)
     critical = engine_critical_exponent(engine.sample_for_starts(k), collapsed)
     schedule = annealing(options.first_exponent, options.eta, critical)
-    solution = solve(
+    solution, starts = solve(
         engine,
         k,
         rule,
@@ -323,4 +335,5 @@ def fit_engine(
         prior,
         schedule.start,
         critical,
+        starts,
     )

@@ -1,7 +1,9 @@
 """The one solver: MM steps along a schedule with a rule for the weights.
 
-`iterate` runs from given centroids and weights to the fixed point at the schedule's last exponent
-and keeps a trace. Everything else in the family (k-means, power k-means, EWP and the peers) is a
+`iterate_runs` takes any number of runs on the same rows from given centroids and weights to their
+fixed points at the schedule's last exponent, all in one pass a step; runs that are finished drop
+out. Runs may differ in their starts, exponents, penalties and weights of the rows. `iterate` is the
+same for one run. Everything else in the family (k-means, power k-means, EWP and the peers) is a
 choice of schedule and rule; improving the partition found is `ewp.solver.polish`'s business.
 """
 
@@ -10,17 +12,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from ewp.common.types import Array
-from ewp.engine.base import Engine
-from ewp.engine.kernel import RunStatistics, StepFunction
+from ewp.engine.base import Engine, RowMass
+from ewp.engine.kernel import RunStatistics, Statistics, StepFunction
 from ewp.solver.schedules import Schedule
 from ewp.solver.weights import WeightRule
 
-__all__ = ["Solution", "TraceRow", "centroid_step", "iterate", "step_of_run"]
+__all__ = [
+    "Solution",
+    "Solutions",
+    "TraceRow",
+    "centroid_step",
+    "iterate",
+    "iterate_runs",
+    "step_of_run",
+]
 
 #: Squared distances of up to so many times the least are rounding errors of a mean.
 _EXACT = 1e4
@@ -68,33 +78,89 @@ class Solution:
     converged: bool = False
 
 
+class _Step(NamedTuple):
+    """What a step recorded of the runs that took it."""
+
+    runs: np.ndarray
+    values: Array
+
+    def row(self, b: int, finish: str) -> TraceRow | None:
+        """Return the row of the trace of one run, None if it was finished before."""
+        at = int(np.searchsorted(self.runs, b))
+        if at == len(self.runs) or self.runs[at] != b:
+            return None
+        s, f_s, f_inf, entropy, *deltas = self.values[:, at].tolist()
+        phase = finish if math.isinf(s) else "anneal"
+        return TraceRow(phase, s, f_s, f_inf, entropy, math.exp(entropy), *deltas)
+
+
+@dataclass
+class Solutions:
+    """Where the iterations of some runs ended, see `Solution`.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (runs, k, p)
+    weights : ndarray of shape (runs, p)
+    objective, n_iter, converged : ndarray of shape (runs,)
+    """
+
+    theta: Array
+    weights: Array
+    objective: Array
+    n_iter: np.ndarray
+    converged: np.ndarray
+    steps: list[_Step] = field(default_factory=list)
+    finish: str = "finish"
+
+    def run(self, b: int) -> Solution:
+        """Return where one run ended, with its trace if one was kept."""
+        rows = (step.row(b, self.finish) for step in self.steps)
+        return Solution(
+            self.theta[b],
+            self.weights[b],
+            float(self.objective[b]),
+            [row for row in rows if row is not None],
+            int(self.n_iter[b]),
+            bool(self.converged[b]),
+        )
+
+
 def step_of_run(statistics: StepFunction, theta: Array, weights: Array, s: float) -> RunStatistics:
     """Statistics of a step of one run: centroids (k, p), weights (p,) and an exponent."""
     return statistics(theta[None], weights[None], np.array([s])).run(0)
 
 
-def centroid_step(stats: RunStatistics, theta: Array) -> tuple[Array, Array, np.ndarray]:
-    """New centroids, the dispersions about them, and the clusters that got no rows."""
+def centroid_step(
+    stats: Statistics | RunStatistics, theta: Array
+) -> tuple[Array, Array, np.ndarray]:
+    """New centroids, the dispersions about them, and which clusters got no rows.
+
+    Of one run or of several, with a first axis of runs.
+    """
     sums, mass = stats.sums, stats.mass
     empty = mass <= 0.0
     if empty.any():
-        new = np.divide(sums, mass[:, None], out=theta.copy(), where=~empty[:, None])
+        new = np.divide(sums, mass[..., None], out=theta.copy(), where=~empty[..., None])
     else:
-        new = sums / mass[:, None]
+        new = sums / mass[..., None]
     # the sums of a cluster without rows are zero
-    dispersion = stats.scatter - np.einsum("jl,jl->l", new, sums)
-    return new, np.maximum(dispersion, 0.0), np.flatnonzero(empty)
+    dispersion = stats.scatter - np.einsum("...jl,...jl->...l", new, sums)
+    return new, np.maximum(dispersion, 0.0, out=dispersion), empty
 
 
-def _reseed(engine: Engine, theta: Array, metric: Array, empty: np.ndarray) -> Array:
+def _reseed(
+    engine: Engine, theta: Array, metric: Array, empty: np.ndarray, row_mass: Array | None
+) -> Array:
     """Move centroids without rows to the worst-fitted rows, which never raises f_-inf."""
     rows = engine.sample_for_starts(len(theta))
     _, nearest = rows.assign(theta, metric)
-    if rows.sample_weight is not None:
-        nearest[rows.sample_weight == 0] = 0.0
+    row_mass = rows.sample_weight if row_mass is None else row_mass
+    if row_mass is not None:
+        nearest[row_mass == 0] = 0.0
     theta = theta.copy()
     exact = _EXACT * float(rows.metric(theta[None], metric[None]).floor[0])
-    for j in empty:
+    for j in np.flatnonzero(empty):
         farthest = float(nearest.max())
         if farthest <= exact:  # every row sits on a centroid in this metric
             break
@@ -117,9 +183,9 @@ def iterate(
     max_iter: int,
     tol: float,
     finish: str = "finish",
-    on_step: Callable[[TraceRow], None] | None = None,
+    on_step: Callable[[int], None] | None = None,
 ) -> Solution:
-    """Run MM steps along a schedule until nothing moves at its last exponent.
+    """Run MM steps of one run along a schedule until nothing moves at its last exponent.
 
     Parameters
     ----------
@@ -127,6 +193,46 @@ def iterate(
     theta : ndarray of shape (k, p)
         Starting centroids in the engine's coordinates.
     weights : ndarray of shape (p,)
+        Starting weights.
+    rule, schedule, max_iter, tol, finish, on_step
+        As in `iterate_runs`.
+    """
+    found = iterate_runs(
+        engine,
+        theta[None],
+        weights[None],
+        rule,
+        schedule,
+        max_iter=max_iter,
+        tol=tol,
+        finish=finish,
+        on_step=on_step,
+    )
+    return found.run(0)
+
+
+def iterate_runs(
+    engine: Engine,
+    theta: Array,
+    weights: Array,
+    rule: WeightRule,
+    schedule: Schedule,
+    *,
+    max_iter: int,
+    tol: float,
+    mass: RowMass | None = None,
+    finish: str = "finish",
+    trace: bool = True,
+    on_step: Callable[[int], None] | None = None,
+) -> Solutions:
+    """Run MM steps of some runs along a schedule until nothing moves at its last exponent.
+
+    Parameters
+    ----------
+    engine : Engine
+    theta : ndarray of shape (runs, k, p)
+        Starting centroids in the engine's coordinates.
+    weights : ndarray of shape (runs, p)
         Starting weights.
     rule : WeightRule
     schedule : Schedule
@@ -136,51 +242,82 @@ def iterate(
         A fixed point is reached when the centroids move by at most `tol` in units of the
         columns' standard deviations (root mean square over the features), and the weights by at
         most `tol` in total variation.
+    mass : RowMass, optional
+        Weights of the rows in every run; by default the sample weights in all of them.
     finish : str
         Name of the phase at s = -inf in the trace.
+    trace : bool
+        Whether traces are kept.
     on_step : callable, optional
-        Called with every row of the trace as it is made.
+        Called at every step with the number of runs that take it.
 
     Returns
     -------
-    Solution
+    Solutions
     """
-    s = schedule.start
+    runs = len(theta)
     # every feature counts, also one without weight: its centroids are reported too
     varying = engine.squares > 0
     precision = varying * engine.total / np.where(varying, engine.squares, 1.0) / engine.p
-    trace: list[TraceRow] = []
     statistics = engine.step_function()
+    total = np.full(runs, engine.total) if mass is None else mass.totals
+    s = np.array(np.broadcast_to(schedule.start, runs), dtype=float)
+    found = Solutions(
+        theta.copy(),
+        np.array(weights),
+        np.empty(runs),
+        np.zeros(runs, dtype=int),
+        np.zeros(runs, dtype=bool),
+        finish=finish,
+    )
+    alive = np.arange(runs)
     for step in range(max_iter + 1):
-        stats = step_of_run(statistics, theta, rule.metric(weights), s)
+        stats = statistics(theta, rule.metric(weights), s, mass)
         new_theta, dispersion, empty = centroid_step(stats, theta)
         new_weights = rule.update(dispersion)
-        hard = math.isinf(s)
-        if hard and len(empty):
-            new_theta = _reseed(engine, new_theta, rule.metric(new_weights), empty)
-        delta_theta = math.sqrt(float((((new_theta - theta) ** 2) @ precision).sum()))
-        delta_weights = 0.5 * float(np.abs(new_weights - weights).sum())
-        penalty = rule.penalty(weights)
-        entropy = float(entr(weights).sum())
-        trace.append(
-            TraceRow(
-                finish if hard else "anneal",
-                s,
-                stats.power + penalty,
-                stats.nearest + penalty,
-                entropy,
-                math.exp(entropy),
-                delta_theta,
-                delta_weights,
-            )
-        )
-        if on_step is not None:
-            on_step(trace[-1])
+        hard = np.isinf(s)
+        if empty.any():
+            for b in np.flatnonzero(hard & empty.any(axis=1)):
+                metric = rule.take(np.array([b])).metric(new_weights[b : b + 1])[0]
+                own = None if mass is None else mass.table[mass.index[b]]
+                new_theta[b] = _reseed(engine, new_theta[b], metric, empty[b], own)
+        moved = new_theta - theta
+        moved *= moved
+        delta_theta = np.sqrt((moved @ precision).sum(axis=1))
+        delta_weights = 0.5 * np.abs(new_weights - weights).sum(axis=1)
         final = schedule.is_final(s)
-        converged = final and delta_theta <= tol and delta_weights <= tol
-        if converged or step == max_iter:
-            objective = trace[-1].f_s if final else trace[-1].f_inf
-            return Solution(theta, weights, objective, trace, step, converged)
+        done = final & (delta_theta <= tol) & (delta_weights <= tol)
+        last = step == max_iter
+        if trace or last or done.any():
+            penalty = rule.penalty(weights)
+            f_s, f_inf = stats.power + penalty, stats.nearest + penalty
+        if trace:
+            values = (s, f_s, f_inf, _entropy(weights), delta_theta, delta_weights)
+            found.steps.append(_Step(alive, np.array(values)))
+        if on_step is not None:
+            on_step(len(alive))
+        if last or done.any():
+            ended = np.ones(len(alive), dtype=bool) if last else done
+            which = alive[ended]
+            found.theta[which], found.weights[which] = theta[ended], weights[ended]
+            found.objective[which] = np.where(final, f_s, f_inf)[ended]
+            found.n_iter[which], found.converged[which] = step, done[ended]
+            kept = np.flatnonzero(~ended)
+            if not len(kept):
+                return found
+            alive, total = alive[kept], total[kept]
+            new_theta, new_weights, s = new_theta[kept], new_weights[kept], s[kept]
+            softness = stats.softness[kept] / total
+            rule, schedule = rule.take(kept), schedule.take(kept)
+            mass = None if mass is None else mass.take(kept)
+        else:
+            softness = stats.softness / total
         theta, weights = new_theta, new_weights
-        s = schedule.next_exponent(s, stats.softness / engine.total)
+        s = schedule.next_exponent(s, softness)
     raise AssertionError("unreachable")
+
+
+def _entropy(weights: Array) -> Array:
+    """Entropies of the weights of some runs."""
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return -np.einsum("bl,bl->b", weights, logs)

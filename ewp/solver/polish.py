@@ -1,42 +1,36 @@
-"""Improving a partition: re-seeding and breathing k-means in the learned metric.
+"""Improving partitions: swaps of centroids, re-seeding, and breathing k-means.
 
-Annealing learns the weights reliably and the partition nearly; what it leaves are a few clusters
-that share a centroid and a few that have two. With the weights held fixed that is a k-means
-problem on the few features that matter, cheap enough to be searched well, from the annealed
-centroids and from fresh k-means++ seeds, by breathing k-means (Fritzke 2020): add centroids where
-the error is largest, remove those that are missed least. The search is plain k-means on a small
-array, run hundreds of times, so it does no more than it needs; distances are good to the last
-digits of the rows' own lengths. What is found runs through the full limit problem, weights
-included, and is kept if it lowers f_-inf.
+Annealing learns the weights reliably and the partition nearly. What it leaves are a few clusters
+that share a centroid and a few that have two, and starts that ended beside the best optimum. With
+few clusters the cure is to move one centroid to a row that is fitted badly, or to draw the
+centroids anew in the learned metric, and to go down from there; the proposals of many runs go down
+together. With many clusters such single moves hardly ever help: there the partition is searched as
+a k-means problem on the few features that matter (`ewp.solver.breathing`), from the annealed
+centroids and from fresh seeds. What is found runs through the full limit problem, weights included,
+and is kept if it lowers f_-inf.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csc_array
-from scipy.spatial.distance import cdist
 
 from ewp.common.types import Array
 from ewp.engine.array import ArrayEngine
-from ewp.engine.base import Engine, RowEngine
-from ewp.solver.iterate import Solution, iterate
+from ewp.engine.base import Engine, RowEngine, RowMass
+from ewp.solver.breathing import WeightedPoints, breathing_kmeans
+from ewp.solver.iterate import Solution, iterate, iterate_runs
 from ewp.solver.schedules import Hard
-from ewp.solver.starts import draw, kmeans_plus_plus
+from ewp.solver.starts import choose_starts, draw, kmeans_plus_plus, seed_numbers
 from ewp.solver.weights import WeightRule
 
-__all__ = [
-    "KMeansState",
-    "PolishEffort",
-    "WeightedPoints",
-    "breathing_kmeans",
-    "polish",
-]
+__all__ = ["PolishEffort", "lower", "polish", "polish_runs", "polishes_together", "search"]
 
+#: Up to so many clusters partitions are improved by moving single centroids.
+_FEW_CLUSTERS = 7
 #: Features with less than this share of the metric's spread are left out of the search.
 _NEGLIGIBLE = 1e-6
 #: Rows a cluster that the search looks at, and the fewest rows it is content with.
@@ -44,17 +38,8 @@ _ROWS_A_CLUSTER = 100
 _FEWEST_ROWS = 2000
 #: Largest copy of the data that the search may make.
 _SEARCH_BYTES = 16 * 2**20
-_LLOYD_ITER = 10
-_LLOYD_TOL = 1e-2
-#: Centroids added and removed at once.
-_DEPTH = 5
-#: Relative fall of the error below which breathing goes no deeper.
-_WORTHWHILE = 1e-3
-#: Squared distances below this part of a row's squared length are rounding errors.
-_ROUNDING = 1e-14
-_SMALLEST = np.finfo(float).tiny
-#: Distances of a block of rows should stay in a core's cache.
-_BLOCK_BYTES = 2**20
+#: Distances of so many pairs of a row and a centroid are held at once.
+_PAIRS_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -64,14 +49,17 @@ class PolishEffort:
     Attributes
     ----------
     rounds : int
-        Largest number of searches in every metric.
+        Largest number of searches in every metric; three times as many rounds of swaps.
     sharpness : tuple of float
         Powers of the learned weights in whose metrics partitions are searched, in turn, until none
         of them finds anything better.
+    proposals : int
+        Partitions that a round of swaps tries.
     """
 
     rounds: int
     sharpness: tuple[float, ...]
+    proposals: int
 
     NONE: ClassVar[PolishEffort]
     #: For fits that are many and need only be good enough to be compared.
@@ -79,9 +67,201 @@ class PolishEffort:
     FULL: ClassVar[PolishEffort]
 
 
-PolishEffort.NONE = PolishEffort(0, ())
-PolishEffort.LIGHT = PolishEffort(1, (1.0,))
-PolishEffort.FULL = PolishEffort(3, (1.0, 2.0))
+PolishEffort.NONE = PolishEffort(0, (), 0)
+PolishEffort.LIGHT = PolishEffort(1, (1.0,), 2)
+PolishEffort.FULL = PolishEffort(3, (1.0, 2.0), 4)
+
+
+def polishes_together(engine: Engine, k: int) -> bool:
+    """Whether the polish of several runs is done in common passes."""
+    return 1 < k <= _FEW_CLUSTERS and engine.sample_for_starts(k) is engine
+
+
+def polish(
+    engine: Engine,
+    solution: Solution,
+    rule: WeightRule,
+    rng: np.random.Generator,
+    *,
+    effort: PolishEffort,
+    max_iter: int,
+    tol: float,
+    on_step: Callable[[int], None] | None = None,
+) -> Solution:
+    """Search for a better partition in the learned metric.
+
+    Parameters
+    ----------
+    engine : Engine
+    solution : Solution
+        A fixed point of the limit problem.
+    rule : WeightRule
+    rng : Generator
+    effort : PolishEffort
+    max_iter, tol, on_step
+        For the iterations of the limit problem, as in `ewp.solver.iterate`.
+
+    Returns
+    -------
+    Solution
+        The same solution, or one with a lower f_-inf whose trace goes on with phase "polish".
+    """
+    k = len(solution.theta)
+    if k == 1 or not effort.rounds:
+        return solution
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "on_step": on_step}
+    if polishes_together(engine, k):
+        assert isinstance(engine, RowEngine)
+        return polish_runs(engine, [solution], rule, [rng], effort=effort, **limits)[0]
+
+    def descend(where: Engine, theta: Array, weights: Array) -> Solution:
+        return iterate(where, theta, weights, rule, Hard(), finish="polish", **limits)
+
+    small = engine.sample_for_starts(k)
+    if small is engine:
+        return _rounds(small, solution, rule, rng, effort, descend)
+    # the whole search in a sample; all rows are passed over only for what it found
+    sample = _as_heavy(small, engine.total)
+    begin = descend(sample, solution.theta, solution.weights)
+    if k <= _FEW_CLUSTERS:
+        found = polish_runs(sample, [begin], rule, [rng], effort=effort, **limits)[0]
+    else:
+        found = _rounds(sample, begin, rule, rng, effort, descend)
+    if found is begin:
+        return solution
+    return lower(solution, descend(engine, found.theta, found.weights))
+
+
+def polish_runs(
+    engine: RowEngine,
+    solutions: Sequence[Solution],
+    rule: WeightRule,
+    rngs: Sequence[np.random.Generator],
+    *,
+    effort: PolishEffort,
+    max_iter: int,
+    tol: float,
+    mass: RowMass | None = None,
+    trace: bool = True,
+    on_step: Callable[[int], None] | None = None,
+) -> list[Solution]:
+    """Improve the partitions of some runs by moving centroids, all in common passes.
+
+    Parameters
+    ----------
+    engine : RowEngine
+    solutions : sequence of Solution
+        Fixed points of the limit problem, one a run.
+    rule : WeightRule
+    rngs : sequence of Generator
+        One a run: what becomes of a run does not depend on those beside it.
+    effort, max_iter, tol
+        As in `polish`.
+    mass : RowMass, optional
+        Weights of the rows in every run.
+    trace : bool
+        Whether traces go on.
+    on_step : callable, optional
+
+    Returns
+    -------
+    list of Solution
+    """
+    best = list(solutions)
+    if not best:
+        return best
+    failures = np.zeros(len(best), dtype=int)
+    patience = len(effort.sharpness)
+    for _ in range(3 * effort.rounds):
+        active = np.flatnonzero(failures < patience)
+        if not len(active):
+            break
+        numbers = active.tolist()
+        own = rule.take(active)
+        own_mass = None if mass is None else mass.take(active)
+        theta, weights, of_run = _propose(
+            engine, [best[b] for b in numbers], own, [rngs[b] for b in numbers], own_mass, effort
+        )
+        found = iterate_runs(
+            engine,
+            theta,
+            weights,
+            own.take(of_run),
+            Hard(),
+            max_iter=max_iter,
+            tol=tol,
+            mass=None if own_mass is None else own_mass.take(of_run),
+            finish="polish",
+            trace=trace,
+            on_step=on_step,
+        )
+        for i, b in enumerate(numbers):
+            children = np.flatnonzero(of_run == i)
+            child = int(children[np.argmin(found.objective[children])])
+            if _is_lower(float(found.objective[child]), best[b].objective):
+                best[b] = lower(best[b], found.run(child))
+                failures[b] = 0
+            else:
+                failures[b] += 1
+    return best
+
+
+def _propose(
+    engine: RowEngine,
+    solutions: list[Solution],
+    rule: WeightRule,
+    rngs: list[np.random.Generator],
+    mass: RowMass | None,
+    effort: PolishEffort,
+) -> tuple[Array, Array, np.ndarray]:
+    """Centroids and weights that may lead lower, and the run that each of them belongs to.
+
+    The first of every run are its centroids but one, which moves to a row drawn by its distance;
+    the last are drawn anew in the learned metric.
+    """
+    runs, (k, p) = len(solutions), solutions[0].theta.shape
+    swaps = effort.proposals - 1
+    theta = np.array([one.theta for one in solutions])
+    weights = np.array([one.weights for one in solutions])
+    metric = rule.metric(weights)
+    uniform = np.array([rng.random((swaps, 2)) for rng in rngs])
+    seeds = np.concatenate([seed_numbers(rng, 1, k) for rng in rngs])
+    order = engine.order
+    proposed = np.empty((runs, effort.proposals, k, p))
+    proposed[:, :swaps] = theta[:, None]
+    lengths = engine.lengths_of_runs(metric)
+    given = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
+    size = max(_PAIRS_AT_ONCE // (k * engine.n), 1)
+    for start in range(0, runs, size):
+        part = slice(start, min(start + size, runs))
+        distance = engine.distances_of_runs(theta[part], metric[part], lengths[part])
+        error = distance.min(axis=1)
+        error *= given if mass is None else mass.table[mass.index[part]]
+        error = error[:, order]
+        rows = np.array([draw(e, u[:, 1]) for e, u in zip(error, uniform[part], strict=True)])
+        leaving = (uniform[part, :, 0] * k).astype(int)
+        moved = engine.rows(order[rows].ravel()).reshape(*rows.shape, p)
+        here, which = np.indices(rows.shape)
+        proposed[part][here, which, leaving] = moved
+    proposed[:, swaps] = choose_starts(engine, k, "k-means++", metric, seeds, mass)
+    of_run = np.repeat(np.arange(runs), effort.proposals)
+    return proposed.reshape(-1, k, p), weights[of_run], of_run
+
+
+def _is_lower(objective: float, than: float) -> bool:
+    """Whether an objective is lower by more than rounding errors."""
+    return objective < than - 1e-9 * abs(than)
+
+
+def lower(solution: Solution, candidate: Solution) -> Solution:
+    """Return the solution, or a candidate whose objective is lower, with the trace of both."""
+    if not _is_lower(candidate.objective, solution.objective):
+        return solution
+    if candidate.trace:
+        down = [row for row in candidate.trace if row.f_inf <= solution.objective]
+        candidate.trace = solution.trace + down
+        candidate.n_iter = len(candidate.trace) - 1
+    return candidate
 
 
 def _sample(engine: RowEngine, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -118,60 +298,6 @@ def _search_points(
     return WeightedPoints(engine.take(rows, used) * np.sqrt(weights[used]), mass), used
 
 
-def polish(
-    engine: Engine,
-    solution: Solution,
-    rule: WeightRule,
-    rng: np.random.Generator,
-    *,
-    effort: PolishEffort,
-    known: Sequence[tuple[Array, Array]] = (),
-    max_iter: int,
-    tol: float,
-) -> Solution:
-    """Search for a better partition in the learned metric.
-
-    Parameters
-    ----------
-    engine : Engine
-    solution : Solution
-        A fixed point of the limit problem.
-    rule : WeightRule
-    rng : Generator
-    effort : PolishEffort
-    known : sequence of (centroids, weights)
-        Candidates that were found before; they go first.
-    max_iter, tol
-        For the iterations of the limit problem, as in `ewp.solver.iterate`.
-
-    Returns
-    -------
-    Solution
-        The same solution, or one with a lower f_-inf whose trace goes on with phase "polish".
-    """
-    k = len(solution.theta)
-    if k == 1:
-        return solution
-
-    def descend(where: Engine, theta: Array, weights: Array) -> Solution:
-        return iterate(
-            where, theta, weights, rule, Hard(), max_iter=max_iter, tol=tol, finish="polish"
-        )
-
-    for theta, weights in known:
-        solution = _lower(solution, descend(engine, theta, weights))
-    small = engine.sample_for_starts(k)
-    if small is engine:
-        return _rounds(small, solution, rule, rng, effort, descend)
-    # the whole search in a sample; all rows are passed over only for what it found
-    sample = _as_heavy(small, engine.total)
-    begin = descend(sample, solution.theta, solution.weights)
-    found = _rounds(sample, begin, rule, rng, effort, descend)
-    if found is begin:
-        return solution
-    return _lower(solution, descend(engine, found.theta, found.weights))
-
-
 def _rounds(
     engine: RowEngine,
     solution: Solution,
@@ -184,8 +310,8 @@ def _rounds(
     metrics = effort.sharpness * effort.rounds
     failures = 0
     for power in metrics:
-        candidate = descend(engine, *_search(engine, solution, power, rule, rng))
-        better = _lower(solution, candidate)
+        candidate = descend(engine, *search(engine, solution, power, rule, rng))
+        better = lower(solution, candidate)
         failures = failures + 1 if better is solution else 0
         if failures == len(effort.sharpness):
             break
@@ -207,17 +333,7 @@ def _as_heavy(sample: RowEngine, total: float) -> ArrayEngine:
     )
 
 
-def _lower(solution: Solution, candidate: Solution) -> Solution:
-    """Return the solution, or a candidate whose objective is lower, with the trace of both."""
-    if not candidate.objective < solution.objective - 1e-9 * abs(solution.objective):
-        return solution
-    lower = [row for row in candidate.trace if row.f_inf <= solution.objective]
-    candidate.trace = solution.trace + lower
-    candidate.n_iter = len(candidate.trace) - 1
-    return candidate
-
-
-def _search(
+def search(
     engine: RowEngine,
     solution: Solution,
     sharpness: float,
@@ -228,9 +344,12 @@ def _search(
     k = len(solution.theta)
     weights = solution.weights**sharpness
     weights /= weights.sum()
-    metric = rule.metric(weights)
+    metric = rule.metric(weights[None])[0]
     points, used = _search_points(engine, k, metric, rng)
-    seeds = [solution.theta[:, used] * np.sqrt(metric[used]), kmeans_plus_plus(points, k, rng)]
+    seeds = [
+        solution.theta[:, used] * np.sqrt(metric[used]),
+        kmeans_plus_plus(points, k, seed_numbers(rng, 1, k))[0],
+    ]
     found = min((breathing_kmeans(points, seed, rng) for seed in seeds), key=lambda c: c.error)
     # features left out start at their mean, without weight
     theta = np.zeros_like(solution.theta)
@@ -238,186 +357,3 @@ def _search(
     start = np.zeros_like(weights)
     start[used] = weights[used] / weights[used].sum()
     return theta, start
-
-
-@dataclass(frozen=True)
-class KMeansState:
-    """Centroids, the nearest one of every row with its squared distance, and their weighted sum."""
-
-    theta: Array
-    labels: np.ndarray
-    nearest: Array
-    error: float
-
-
-class WeightedPoints:
-    """Rows in an order that depends on their values only, with their weights.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, q)
-        Centred rows, already multiplied by the roots of the weights of the features.
-    mass : ndarray of shape (m,) or None
-        Weights of the rows, all positive.
-    """
-
-    def __init__(self, X: Array, mass: Array | None) -> None:
-        self.X = X
-        self.mass = np.ones(len(X)) if mass is None else mass
-        self._extended = np.column_stack([X, np.ones(len(X))])
-        self._length = np.einsum("il,il->i", X, X)
-        squares = self.mass @ X**2
-        varying = squares > 0
-        total = float(self.mass.sum())
-        self._precision = varying * total / np.where(varying, squares, 1.0) / X.shape[1]
-
-    def take(self, index: np.ndarray) -> Array:
-        """Return rows."""
-        return self.X[index]
-
-    def draw(self, mass: Array, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Draw row numbers with probabilities proportional to `mass`."""
-        return draw(mass, rng, size)
-
-    def distances(self, theta: Array) -> Array:
-        """Squared distances to a few centroids, an (m, t) array."""
-        found = self._extended @ _augmented(theta)
-        found += self._length[:, None]
-        found[found < _ROUNDING * self._length[:, None]] = 0.0
-        return found
-
-    def assign(self, theta: Array) -> KMeansState:
-        """Nearest centroid of every row."""
-        labels, nearest, _ = self._rank(theta, second=False)
-        return KMeansState(theta, labels, nearest, float(self.mass @ nearest))
-
-    def second(self, theta: Array) -> tuple[np.ndarray, Array]:
-        """Nearest centroid of every row, and how much farther away the next one is."""
-        labels, nearest, farther = self._rank(theta, second=True)
-        return labels, farther - nearest
-
-    def _rank(self, theta: Array, *, second: bool) -> tuple[np.ndarray, Array, Array]:
-        product = _augmented(theta)
-        m, k = len(self.X), len(theta)
-        labels = np.empty(m, dtype=np.intp)
-        nearest, farther = np.empty(m), np.empty(m if second else 0)
-        size = min(max(_BLOCK_BYTES // (8 * k), 64), m)
-        buffer, each = np.empty((size, k)), np.arange(size)
-        for start in range(0, m, size):
-            rows = slice(start, min(start + size, m))
-            count = rows.stop - start
-            distance = np.matmul(self._extended[rows], product, out=buffer[:count])
-            first = distance.argmin(axis=1)
-            labels[rows] = first
-            nearest[rows] = distance[each[:count], first]
-            if second:
-                distance[each[:count], first] = np.inf
-                farther[rows] = distance.min(axis=1)
-        nearest += self._length
-        # what is left of a row's own length is rounding error
-        nearest[nearest < _ROUNDING * self._length] = 0.0
-        if second:
-            farther += self._length
-        return labels, nearest, farther
-
-    def lloyd(self, theta: Array) -> KMeansState:
-        """Lloyd's iteration, until centroids move by less than a hundredth of the spread."""
-        found = self.assign(theta)
-        for _ in range(_LLOYD_ITER):
-            new = self._means(found)
-            moved = math.sqrt(float((((new - found.theta) ** 2) @ self._precision).sum()))
-            if moved <= _LLOYD_TOL:
-                break
-            found = self.assign(new)
-        return found
-
-    def _means(self, found: KMeansState) -> Array:
-        """Means of the clusters; an empty one moves to the row that is fitted worst."""
-        k, m = len(found.theta), len(self.X)
-        member = csc_array((self.mass, found.labels, np.arange(m + 1)), shape=(k, m))
-        sums: Array = member @ self._extended
-        mass = sums[:, -1:]
-        if mass.all():
-            return sums[:, :-1] / mass
-        new = np.divide(sums[:, :-1], mass, out=found.theta.copy(), where=mass > 0)
-        nearest = found.nearest
-        for j in np.flatnonzero(mass == 0):
-            worst = int(np.argmax(nearest))
-            new[j] = self.X[worst]
-            nearest = np.minimum(nearest, self.distances(new[j : j + 1])[:, 0])
-        return new
-
-
-def _augmented(theta: Array) -> Array:
-    """What rows with a last 1 are multiplied by: distances but for the rows' own lengths."""
-    return np.vstack([-2.0 * theta.T, np.einsum("jl,jl->j", theta, theta)])
-
-
-def _ascending(values: np.ndarray) -> np.ndarray:
-    """Order of values; those that differ by rounding errors keep theirs.
-
-    Two rows that are each other's nearest are missed alike: which one goes may not depend on the
-    order in which sums were taken.
-    """
-    return np.argsort(np.round(values / max(np.abs(values).max(), _SMALLEST), 9), kind="stable")
-
-
-def _add_centroids(
-    points: WeightedPoints, found: KMeansState, count: int, rng: np.random.Generator
-) -> Array:
-    """Give the clusters with the largest errors a second centroid, at one of their worse rows."""
-    error = points.mass * found.nearest
-    share = np.bincount(found.labels, error, len(found.theta))
-    worst = _ascending(-share)[:count]
-    rows = [points.draw(np.where(found.labels == j, error, 0.0), rng, 1)[0] for j in worst]
-    return np.vstack([found.theta, points.take(np.array(rows))])
-
-
-def _remove_centroids(points: WeightedPoints, theta: Array, count: int) -> Array:
-    """Drop the centroids that are missed least, never two neighbours at once."""
-    labels, missed = points.second(theta)
-    utility = np.bincount(labels, points.mass * missed, len(theta))
-    gaps = cdist(theta, theta, "sqeuclidean")
-    np.fill_diagonal(gaps, np.inf)
-    spared: set[int] = set()
-    dropped: list[int] = []
-    order = _ascending(utility)
-    for j in order:
-        if len(dropped) < count and int(j) not in spared:
-            dropped.append(int(j))
-            spared.add(int(gaps[j].argmin()))
-    for j in order:  # with very few clusters everything is somebody's neighbour
-        if len(dropped) < count and int(j) not in dropped:
-            dropped.append(int(j))
-    return np.delete(theta, dropped, axis=0)
-
-
-def breathing_kmeans(points: WeightedPoints, theta: Array, rng: np.random.Generator) -> KMeansState:
-    """Add and remove centroids as long as the error falls, fewer at once when it does not.
-
-    Parameters
-    ----------
-    points : WeightedPoints
-    theta : ndarray of shape (k, q)
-        Centroids to start from.
-    rng : Generator
-
-    Returns
-    -------
-    KMeansState
-        The best partition found, of the same number of clusters.
-
-    References
-    ----------
-    Fritzke, B. (2020). The breathing k-means algorithm. arXiv:2006.15666.
-    """
-    best = points.lloyd(theta)
-    depth = min(_DEPTH, 1 + len(theta) // 4)
-    while depth:
-        wider = points.lloyd(_add_centroids(points, best, depth, rng))
-        trial = points.lloyd(_remove_centroids(points, wider.theta, depth))
-        if trial.error < best.error * (1 - _WORTHWHILE):
-            best = trial
-        else:
-            depth //= 2
-    return best

@@ -3,17 +3,17 @@
 A rule owns its penalty and its metric: the solver hands it the dispersions ``D_l = sum_ij phi_ij
 (x_il - theta_jl)**2`` of a step and gets the weights that minimise ``sum_l metric(w)_l D_l +
 penalty(w)``. The metric is the weights themselves in all rules but one. With a schedule
-(`ewp.solver.schedules`) a rule names a method. The soft-thresholded weights of sparse k-means, by
-the two ways to search their threshold, are here too.
+(`ewp.solver.schedules`) a rule names a method. A rule serves any number of runs in one pass: its
+arrays, and those that it is given, may have a first axis of runs. The soft-thresholded weights of
+sparse k-means, by the two ways to search their threshold, are here too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
-from scipy.special import entr
 
 from ewp.common.types import Array
 
@@ -34,7 +34,10 @@ Search = Literal["sparcl", "exact"]
 
 
 class WeightRule(Protocol):
-    """What the solver asks of a rule for the weights."""
+    """What the solver asks of a rule for the weights.
+
+    Weights, dispersions and metrics are arrays of shape (p,) or (runs, p).
+    """
 
     def start(self) -> Array:
         """Return the weights before the first step."""
@@ -45,12 +48,23 @@ class WeightRule(Protocol):
     def metric(self, weights: Array) -> Array:
         """Return the diagonal of the metric that these weights make."""
 
-    def penalty(self, weights: Array) -> float:
-        """Return the part of the objective that does not depend on the partition."""
+    def penalty(self, weights: Array) -> Any:
+        """Return the part of the objective that does not depend on the partition, one per run."""
+
+    def take(self, runs: np.ndarray) -> WeightRule:
+        """Return the rule of some of the runs."""
+
+
+class _OneForAll:
+    """A rule that is the same in all runs."""
+
+    def take(self, runs: np.ndarray) -> Self:
+        """Return the rule itself."""
+        return self
 
 
 @dataclass(frozen=True)
-class FixedWeights:
+class FixedWeights(_OneForAll):
     """Weights that are never updated; uniform ones give (power) k-means.
 
     Parameters
@@ -66,13 +80,13 @@ class FixedWeights:
 
     def update(self, dispersion: Array) -> Array:
         """Return the fixed weights."""
-        return self.weights
+        return np.broadcast_to(self.weights, dispersion.shape)
 
     def metric(self, weights: Array) -> Array:
         """Return the weights."""
         return weights
 
-    def penalty(self, weights: Array) -> float:
+    def penalty(self, weights: Array) -> Any:
         """Return 0."""
         return 0.0
 
@@ -88,17 +102,21 @@ class RelativeEntropy:
 
     Parameters
     ----------
-    lam : float
+    lam : float or ndarray of shape (runs, 1)
         Penalty in the units of a sum over rows.
-    log_prior : ndarray of shape (p,)
+    log_prior : ndarray of shape (p,) or (runs, p)
         Logarithm of the prior; ``-inf`` excludes a feature.
-    reward : ndarray of shape (p,)
+    reward : ndarray of shape (p,) or (runs, p)
         What a feature's dispersion is compared with: :math:`T_l` in the between form, else 0.
+    units : ndarray of shape (runs, p) or None
+        What dispersions and the metric are multiplied by where runs scale the features in
+        different ways, :math:`1 / \sigma_l^2` for standardised ones; None for none.
     """
 
-    lam: float
+    lam: Any
     log_prior: Array
     reward: Array
+    units: Array | None = None
 
     @classmethod
     def make(
@@ -116,39 +134,79 @@ class RelativeEntropy:
         between : bool
             Multiply the prior by ``exp(totals / lam)``.
         """
-        with np.errstate(divide="ignore"):
-            log_prior = np.zeros(len(totals)) if prior is None else np.log(prior)
-        return cls(lam, log_prior, totals if between else np.zeros(len(totals)))
+        return cls(
+            lam, _log_prior(prior, len(totals)), totals if between else np.zeros(len(totals))
+        )
+
+    @classmethod
+    def of_runs(
+        cls, lams: Array, totals: Array, prior: Array, between: np.ndarray, units: Array | None
+    ) -> RelativeEntropy:
+        """Build the rule of some runs.
+
+        Parameters
+        ----------
+        lams : ndarray of shape (runs,)
+        totals : ndarray of shape (runs, p)
+            Sums of squares of the columns, in the engine's coordinates.
+        prior : ndarray of shape (runs, p)
+        between : ndarray of bool, shape (runs,)
+        units : ndarray of shape (runs, p) or None
+        """
+        scaled = totals if units is None else totals * units
+        log_prior = _log_prior(prior, totals.shape[-1])
+        return cls(lams[:, None], log_prior, np.where(between[:, None], scaled, 0.0), units)
+
+    def take(self, runs: np.ndarray) -> RelativeEntropy:
+        """Return the rule of some of the runs; itself if it is the same in all."""
+        if np.ndim(self.lam) == 0:
+            return self
+        prior = self.log_prior if self.log_prior.ndim == 1 else self.log_prior[runs]
+        reward = self.reward if self.reward.ndim == 1 else self.reward[runs]
+        units = None if self.units is None else self.units[runs]
+        return RelativeEntropy(self.lam[runs], prior, reward, units)
 
     def start(self) -> Array:
         """Return equal weights on all features that are not excluded."""
         included = np.isfinite(self.log_prior)
-        return included / np.count_nonzero(included)
+        return included / np.count_nonzero(included, axis=-1, keepdims=True)
 
     def update(self, dispersion: Array) -> Array:
         """Return ``prior * exp(-dispersion / lam)``, normalised."""
+        if self.units is not None:
+            dispersion = dispersion * self.units
         cost = dispersion - self.reward
-        cost -= cost[np.isfinite(self.log_prior)].min()
+        included = np.isfinite(self.log_prior)
+        cost -= np.min(cost, axis=-1, keepdims=True, initial=np.inf, where=included)
         with np.errstate(over="ignore"):  # a tiny penalty leaves one feature
-            exponent = self.log_prior - cost / self.lam
-        exponent -= exponent.max()
+            cost /= self.lam
+        exponent = self.log_prior - cost
+        exponent -= exponent.max(axis=-1, keepdims=True)
         np.exp(exponent, out=exponent)
-        exponent /= exponent.sum()
+        exponent /= exponent.sum(axis=-1, keepdims=True)
         return exponent
 
     def metric(self, weights: Array) -> Array:
-        """Return the weights."""
-        return weights
+        """Return the weights, in the units of every run."""
+        return weights if self.units is None else weights * self.units
 
-    def penalty(self, weights: Array) -> float:
+    def penalty(self, weights: Array) -> Any:
         """Return the relative entropy of the weights times lam."""
         used = weights > 0
-        entropy = float(-entr(weights).sum() - weights[used] @ self.log_prior[used])
-        return self.lam * entropy - float(weights @ self.reward)
+        logs = np.log(weights, out=np.zeros(weights.shape), where=used)
+        np.subtract(logs, self.log_prior, out=logs, where=used)
+        entropy = (weights * logs).sum(axis=-1)
+        lam = self.lam if np.ndim(self.lam) == 0 else self.lam[:, 0]
+        return lam * entropy - (weights * self.reward).sum(axis=-1)
+
+
+def _log_prior(prior: Array | None, p: int) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.zeros(p) if prior is None else np.log(prior)
 
 
 @dataclass(frozen=True)
-class PowerWeights:
+class PowerWeights(_OneForAll):
     r"""Weights of WK-means: the metric is :math:`w_l^\beta`, the weights lie on the simplex.
 
     The minimiser of :math:`\sum_l w_l^\beta D_l` is :math:`w_l \propto D_l^{-1/(\beta-1)}`.
@@ -176,25 +234,27 @@ class PowerWeights:
         """Return ``dispersion ** (-1 / (beta - 1))``, normalised."""
         varying = _varying(self.totals)
         nothing = varying & (dispersion <= _NO_DISPERSION * self.totals)
-        if nothing.any():
-            return nothing / np.count_nonzero(nothing)
-        exponent = np.full(len(varying), -np.inf)
-        exponent[varying] = np.log(dispersion[varying]) / (1.0 - self.beta)
-        weights: Array = np.exp(exponent - exponent.max())
-        return weights / weights.sum()
+        kept = varying & ~nothing
+        exponent = np.full(dispersion.shape, -np.inf)
+        np.log(dispersion, out=exponent, where=kept)
+        np.divide(exponent, 1.0 - self.beta, out=exponent, where=kept)
+        perfect = nothing.any(axis=-1, keepdims=True)
+        exponent = np.where(perfect, np.where(nothing, 0.0, -np.inf), exponent)
+        weights: Array = np.exp(exponent - exponent.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True)
 
     def metric(self, weights: Array) -> Array:
         """Return the weights to the power beta."""
         powered: Array = weights**self.beta
         return powered
 
-    def penalty(self, weights: Array) -> float:
+    def penalty(self, weights: Array) -> Any:
         """Return 0."""
         return 0.0
 
 
 @dataclass(frozen=True)
-class SparseWeights:
+class SparseWeights(_OneForAll):
     r"""Weights of sparse k-means: soft-thresholded sums of squares between the clusters.
 
     With the total sums of squares :math:`T_l`, what lies between the clusters is
@@ -225,6 +285,11 @@ class SparseWeights:
         """Return the thresholded sums of squares between the clusters, scaled to length 1."""
         between = self.totals - dispersion
         between[between <= _NO_SEPARATION * self.totals] = 0.0
+        if between.ndim == 1:
+            return self._weights(between)
+        return np.array([self._weights(one) for one in between])
+
+    def _weights(self, between: Array) -> Array:
         if not between.any():
             # at the start only: once a feature separates, the objective is below zero and stays so
             return self.start()
@@ -234,9 +299,9 @@ class SparseWeights:
         """Return the weights."""
         return weights
 
-    def penalty(self, weights: Array) -> float:
+    def penalty(self, weights: Array) -> Any:
         """Return minus the weighted total sum of squares."""
-        return -float(weights @ self.totals)
+        return -(weights @ self.totals)
 
 
 def _varying(totals: Array) -> np.ndarray:

@@ -1,0 +1,394 @@
+"""Many fits to the same rows in common passes: penalties, families, and weights of the rows.
+
+What selections and diagnostics fit hundreds of times differs in little: the penalty, the scaling
+and form of the weights, and which rows count. Standardised features are raw ones in another metric,
+and a part of the rows is the rows with weights of zero and one; so all runs share the products with
+the data. `fit_runs` takes them from their starts to polished fixed points of the limit problem.
+Runs of one group, which differ in nothing but the penalty, try each other's partitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ewp.common.types import Array
+from ewp.data.canonical import block_rows
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import RowEngine, RowMass
+from ewp.solver.fit import FitOptions
+from ewp.solver.iterate import Solution, iterate_runs
+from ewp.solver.polish import lower, polish_runs, polishes_together, search
+from ewp.solver.schedules import Annealed, Hard, Schedule, annealing, every_second_hard
+from ewp.solver.starts import choose_starts, seed_numbers
+from ewp.solver.weights import RelativeEntropy
+
+__all__ = ["FittedRuns", "Runs", "critical_exponents", "fit_runs"]
+
+#: Columns that vary in a part of the rows by less than this share of what they do in all may not
+#: vary there at all.
+_SUSPICIOUS = 1e-6
+#: Products by which the largest eigenvalues are found; a smaller one is on the safe side.
+_POWER_STEPS = 12
+#: Entries, and at least rows, of the sample for them.
+_POWER_ENTRIES, _POWER_ROWS = 2**23, 200
+#: Runs of up to so many products n * p * k begin twice, the second time at the limit; of more than
+#: the second number only every other run of a group begins, the others go on from its neighbours.
+_TWO_STARTS, _EVERY_RUN = 5e5, 1e6
+#: Steps from the partition of a neighbour: what would take more is hardly ever lower.
+_EXCHANGE_STEPS = 30
+#: Runs of a group whose partitions are searched where runs are not polished together.
+_ANCHORS = 2
+#: Distances of so many pairs of a row and a centroid are held at once.
+_PAIRS_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is fitted: one entry a run.
+
+    Attributes
+    ----------
+    lam : ndarray of shape (runs,)
+        Penalty for the rows of the run.
+    standardise, between : ndarray of bool, shape (runs,)
+        Scaling and form.
+    critical : ndarray of shape (runs,)
+        Critical exponents, from which runs begin unless the options say otherwise.
+    seed : ndarray of int, shape (runs,)
+        Runs of one seed have the same random numbers.
+    group : ndarray of int, shape (runs,)
+        Runs of one group, next to each other, differ in the penalty only.
+    mass : RowMass
+        Weights of the rows.
+    """
+
+    lam: Array
+    standardise: np.ndarray
+    between: np.ndarray
+    critical: Array
+    seed: np.ndarray
+    group: np.ndarray
+    mass: RowMass
+
+    def __len__(self) -> int:
+        return len(self.lam)
+
+    def take(self, which: np.ndarray) -> Runs:
+        """Return some of the runs."""
+        return Runs(
+            self.lam[which],
+            self.standardise[which],
+            self.between[which],
+            self.critical[which],
+            self.seed[which],
+            self.group[which],
+            self.mass.take(which),
+        )
+
+
+@dataclass(frozen=True)
+class FittedRuns:
+    """Where runs ended, in the engine's coordinates.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (runs, k, p)
+    weights : ndarray of shape (runs, p)
+    metric : ndarray of shape (runs, p)
+        Diagonals of the metrics: the weights in the run's own scaling of the features.
+    objective : ndarray of shape (runs,)
+    converged : ndarray of bool, shape (runs,)
+    """
+
+    theta: Array
+    weights: Array
+    metric: Array
+    objective: Array
+    converged: np.ndarray
+
+    def labels(self, engine: RowEngine) -> np.ndarray:
+        """Nearest centroids of all rows in every run, a (runs, n) array."""
+        runs, k, _ = self.theta.shape
+        found = np.empty((runs, engine.n), dtype=np.min_scalar_type(k - 1))
+        lengths = engine.lengths_of_runs(self.metric)
+        size = max(_PAIRS_AT_ONCE // (k * engine.n), 1)
+        for start in range(0, runs, size):
+            part = slice(start, start + size)
+            distance = engine.distances_of_runs(self.theta[part], self.metric[part], lengths[part])
+            found[part] = distance.argmin(axis=1)
+        return found
+
+
+def critical_exponents(whole: RowEngine, metric: Array) -> Array:
+    """Critical exponents in several metrics, by power iteration in common products.
+
+    Many rows are represented by a sample.
+
+    Parameters
+    ----------
+    whole : RowEngine
+    metric : ndarray of shape (runs, p)
+
+    Returns
+    -------
+    ndarray of shape (runs,)
+        Not above those of `ewp.solver.critical_exponent`, but for eigenvalues that lie close
+        together: exponents from which the annealing starts.
+    """
+    most = max(_POWER_ENTRIES // whole.p, _POWER_ROWS)
+    engine = whole if whole.n <= most else whole.sample(most)
+    root = np.sqrt(metric).T
+    inverse = engine.lengths_of_runs(metric).T
+    np.divide(1.0, inverse, out=inverse, where=inverse > 0)
+    if engine.sample_weight is not None:
+        inverse *= engine.sample_weight[:, None]
+    inverse /= engine.total
+    vector = root * np.random.default_rng(0).standard_normal((engine.p, 1))
+    size = block_rows(engine.p, len(metric))
+    largest = np.ones(len(metric))
+    for _ in range(_POWER_STEPS):
+        length = np.sqrt((vector**2).sum(axis=0))
+        if not length.all():
+            break
+        vector /= length
+        result = np.zeros_like(vector)
+        for start in range(0, engine.n, size):
+            rows = slice(start, min(start + size, engine.n))
+            block = engine.rows(rows) if engine.prepared is None else engine.prepared[rows]
+            result += block.T @ ((block @ (root * vector)) * inverse[rows])
+        result *= root
+        largest = np.einsum("lb,lb->b", vector, result)
+        vector = result
+    return 1.0 - 0.5 / np.maximum(largest, np.finfo(float).tiny)
+
+
+def _squares(engine: RowEngine, table: Array) -> Array:
+    """Sums of squares of the columns about their means, under some weights of the rows."""
+    sums, squares = np.zeros((2, len(table), engine.p))
+    size = block_rows(engine.p, 1)
+    for start in range(0, engine.n, size):
+        rows = slice(start, min(start + size, engine.n))
+        block = engine.rows(rows)
+        sums += table[:, rows] @ block
+        block *= block
+        squares += table[:, rows] @ block
+    squares -= sums**2 / table.sum(axis=1)[:, None]
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def _prior(engine: RowEngine, table: Array, squares: Array, prior: Array | None) -> Array:
+    """Prior of every row weighting: without the columns that do not vary there."""
+    given = np.where(engine.varying, 1.0, 0.0) if prior is None else prior
+    if not given.any():
+        given = np.ones(engine.p)
+    found = np.tile(given, (len(table), 1))
+    share = (table.sum(axis=1) / engine.total)[:, None]
+    suspicious = engine.varying & (squares <= _SUSPICIOUS * share * engine.squares)
+    for m, column in zip(*np.nonzero(suspicious), strict=True):
+        values = engine.X[table[m] > 0, column]
+        if (values == values[0]).all():
+            found[m, column] = 0.0
+    nothing = ~found.any(axis=1)
+    found[nothing] = given
+    return found
+
+
+def _make_rule(engine: RowEngine, runs: Runs, prior: Array | None) -> RelativeEntropy:
+    """Return the rule of some runs."""
+    table, index = runs.mass.table, runs.mass.index
+    squares = _squares(engine, table)
+    found = _prior(engine, table, squares, prior)
+    units = None
+    if runs.standardise.any():
+        total = table.sum(axis=1)[:, None]
+        own = np.divide(total, squares, out=np.ones_like(squares), where=squares > 0)
+        units = np.where(runs.standardise[:, None], own[index], 1.0)
+    return RelativeEntropy.of_runs(runs.lam, squares[index], found[index], runs.between, units)
+
+
+def fit_runs(
+    engine: RowEngine,
+    k: int,
+    runs: Runs,
+    options: FitOptions,
+    begin: tuple[Array, Array] | None = None,
+) -> FittedRuns:
+    """Fit EWP in all runs.
+
+    Parameters
+    ----------
+    engine : RowEngine
+        The rows as they are: scalings are those of the runs.
+    k : int
+    runs : Runs
+    options : FitOptions
+        What all runs have in common; penalty, scaling and form are theirs.
+    begin : (ndarray of shape (k, p), ndarray of shape (p,)), optional
+        Centroids and weights from which all runs go on at the limit, in the engine's coordinates.
+
+    Returns
+    -------
+    FittedRuns
+    """
+    rule = _make_rule(engine, runs, options.prior)
+    which = np.arange(len(runs))
+    if float(engine.n) * engine.p * k > _EVERY_RUN:
+        which = which[_place_in_group(runs.group) % 2 == 0]
+    begun, own = runs.take(which), rule.take(which)
+    rngs = [np.random.default_rng(int(seed)) for seed in begun.seed]
+    found = _begin(engine, k, begun, own, options, rngs, begin)
+    if options.effort.rounds and k > 1:
+        if polishes_together(engine, k):
+            found = polish_runs(
+                engine,
+                found,
+                own,
+                rngs,
+                effort=options.effort,
+                max_iter=options.max_iter,
+                tol=options.tol,
+                mass=begun.mass,
+                trace=False,
+            )
+        else:
+            found = _search_anchors(engine, begun, own, found, options, rngs)
+    best = _exchange(engine, runs, rule, dict(zip(which.tolist(), found, strict=True)), options)
+    weights = np.array([one.weights for one in best])
+    return FittedRuns(
+        np.array([one.theta for one in best]),
+        weights,
+        rule.metric(weights),
+        np.array([one.objective for one in best]),
+        np.array([one.converged for one in best]),
+    )
+
+
+def _begin(
+    engine: RowEngine,
+    k: int,
+    runs: Runs,
+    rule: RelativeEntropy,
+    options: FitOptions,
+    rngs: list[np.random.Generator],
+    begin: tuple[Array, Array] | None,
+) -> list[Solution]:
+    """Run every run from its starts, and keep the lower end."""
+    count = len(runs)
+    weights = np.broadcast_to(rule.start(), (count, engine.p))
+    schedule: Schedule = Hard()
+    if begin is not None:
+        of_run = np.arange(count)
+        theta, weights = np.tile(begin[0], (count, 1, 1)), np.tile(begin[1], (count, 1))
+    elif isinstance(options.init, str):
+        twice = options.effort.rounds > 0 and float(engine.n) * engine.p * k <= _TWO_STARTS
+        numbers = np.concatenate([seed_numbers(rng, 1 + twice, k) for rng in rngs])
+        of_run = np.repeat(np.arange(count), 1 + twice)
+        theta = choose_starts(
+            engine, k, options.init, rule.metric(weights)[of_run], numbers, runs.mass.take(of_run)
+        )
+    else:
+        of_run = np.arange(count)
+        theta = np.tile(engine.to_engine_units(options.init), (count, 1, 1))
+    if begin is None:
+        schedule = annealing(options.first_exponent, options.eta, runs.critical[of_run])
+    if isinstance(schedule, Annealed) and len(of_run) > count:
+        schedule = every_second_hard(schedule, len(of_run))
+    found = iterate_runs(
+        engine,
+        theta,
+        weights[of_run],
+        rule.take(of_run),
+        schedule,
+        max_iter=options.max_iter,
+        tol=options.tol,
+        mass=runs.mass.take(of_run),
+        trace=False,
+    )
+    ends = found.objective.reshape(count, -1)
+    return [found.run(i) for i in ends.argmin(axis=1) + ends.shape[1] * np.arange(count)]
+
+
+def _search_anchors(
+    engine: RowEngine,
+    runs: Runs,
+    rule: RelativeEntropy,
+    best: list[Solution],
+    options: FitOptions,
+    rngs: list[np.random.Generator],
+) -> list[Solution]:
+    """Search the partitions of a few runs of every group by breathing k-means."""
+    parts: dict[int, RowEngine] = {}
+    chosen, theta, weights = [], [], []
+    for group in np.unique(runs.group):
+        members = np.flatnonzero(runs.group == group)
+        at = np.linspace(0, len(members) - 1, min(_ANCHORS, len(members)) + 2)[1:-1]
+        for b in np.unique(members[np.round(at).astype(int)]):
+            m = int(runs.mass.index[b])
+            if m not in parts:
+                rows = np.flatnonzero(runs.mass.table[m] > 0)
+                own = runs.mass.table[m][rows]
+                parts[m] = ArrayEngine(engine.X[rows], own, center=engine.center)
+            begun, ended = search(parts[m], best[b], 1.0, rule.take(np.array([b])), rngs[b])
+            chosen.append(int(b))
+            theta.append(begun)
+            weights.append(ended)
+    which = np.array(chosen)
+    found = iterate_runs(
+        engine,
+        np.array(theta),
+        np.array(weights),
+        rule.take(which),
+        Hard(),
+        max_iter=options.max_iter,
+        tol=options.tol,
+        mass=runs.mass.take(which),
+        trace=False,
+    )
+    for i, b in enumerate(chosen):
+        best[b] = lower(best[b], found.run(i))
+    return best
+
+
+def _place_in_group(group: np.ndarray) -> np.ndarray:
+    """Place of every run in its group, counted from 0.
+
+    >>> _place_in_group(np.array([4, 4, 4, 7, 7])).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    first = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    return np.arange(len(group)) - np.repeat(first, np.diff(first, append=len(group)))
+
+
+def _exchange(
+    engine: RowEngine,
+    runs: Runs,
+    rule: RelativeEntropy,
+    begun: dict[int, Solution],
+    options: FitOptions,
+) -> list[Solution]:
+    """Let every run go on from the partitions of its neighbours in its group."""
+    pairs = [
+        (b, other)
+        for b in range(len(runs))
+        for other in (b - 1, b + 1)
+        if other in begun and runs.group[b] == runs.group[other]
+    ]
+    best = dict(begun)
+    if pairs:
+        to, source = np.array(pairs).T
+        found = iterate_runs(
+            engine,
+            np.array([begun[i].theta for i in source]),
+            np.array([begun[i].weights for i in source]),
+            rule.take(to),
+            Hard(),
+            max_iter=min(options.max_iter, _EXCHANGE_STEPS),
+            tol=options.tol,
+            mass=runs.mass.take(to),
+            trace=False,
+        )
+        for i, b in enumerate(to.tolist()):
+            best[b] = lower(best[b], found.run(i)) if b in best else found.run(i)
+    return [best[b] for b in range(len(runs))]

@@ -1,0 +1,237 @@
+"""Many starts: how many, which of them are polished, and how often the best was found.
+
+Starts come in blocks that run together. Every second one is annealed, the others begin at the limit
+problem: what the one misses the other finds. A start is polished if it is among the lowest that
+came before it, so that what becomes of a start never depends on those after it: more starts from
+the same seed can only lower the objective. With ``n_init="auto"`` starts go on until several of
+them have found the best objective, or until they have cost what they may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ewp.common.types import Array
+from ewp.engine.base import Engine, RowEngine
+from ewp.metrics import rand_index
+from ewp.solver.iterate import Solution, iterate, iterate_runs
+from ewp.solver.polish import PolishEffort, polish, polish_runs, polishes_together
+from ewp.solver.schedules import Annealed, Hard, Schedule, every_second_hard
+from ewp.solver.starts import choose_starts, seed_numbers
+from ewp.solver.weights import WeightRule
+
+__all__ = ["Multistart", "StartPlan", "StartRecord", "multistart"]
+
+#: Starts of a block.
+_BLOCK = 10
+#: Products that the automatic starts of a fit may cost, and what a number beside the features of a
+#: row costs; steps of a start.
+_PRODUCTS, _OVERHEAD, _STEPS = 1.2e8, 20, 20
+#: The fewest and the most automatic starts where they cost nothing, and how many must agree.
+_FEWEST, _MOST, _AGREE = 20, 100, 4
+#: Objectives that differ by less than this part of the weighted sum of squares are the same.
+_SAME = 1e-5
+#: Lowest starts of those so far that are polished.
+_POLISHED = 3
+#: Distinct optima that are described.
+_KEPT = 5
+
+
+class StartPlan(NamedTuple):
+    """How many starts are made.
+
+    Attributes
+    ----------
+    fewest, most : int
+    agree : int
+        Starts that must have found the best objective before the most is reached.
+    """
+
+    fewest: int
+    most: int
+    agree: int
+
+    @classmethod
+    def of(cls, n_init: int | str, engine: Engine, k: int) -> StartPlan:
+        """Return the plan for a number of starts, or the automatic one."""
+        if not isinstance(n_init, str):
+            return cls(n_init, n_init, n_init + 1)
+        cost = float(engine.n) * k * (engine.p + _OVERHEAD) * _STEPS
+        most = int(min(max(_PRODUCTS / cost, 1), _MOST)) if k > 1 else 1
+        return cls(min(_FEWEST, most), most, _AGREE)
+
+
+@dataclass(frozen=True)
+class StartRecord:
+    """Where the starts of a fit ended.
+
+    Attributes
+    ----------
+    objective : ndarray of shape (starts,)
+        Objectives, after the polish where there was one.
+    polished : ndarray of bool, shape (starts,)
+    optima : ndarray
+        Lowest distinct objectives, increasing; the first may be that of a partition known before.
+    counts : ndarray
+        Number of starts that ended there.
+    agreement : ndarray
+        Adjusted Rand index of the partition with that of the lowest.
+    """
+
+    objective: Array
+    polished: np.ndarray
+    optima: Array
+    counts: np.ndarray
+    agreement: Array
+
+
+class Multistart(NamedTuple):
+    """The lowest solution of all starts, and where they ended."""
+
+    solution: Solution
+    starts: StartRecord
+
+
+def multistart(
+    engine: Engine,
+    k: int,
+    rule: WeightRule,
+    schedule: Schedule,
+    *,
+    init: str | Array,
+    n_init: int | str,
+    effort: PolishEffort,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+    known: Sequence[tuple[Array, Array]] = (),
+    on_step: Callable[[int], None] | None = None,
+) -> Multistart:
+    """Run from several starts, polish the lowest, keep the best.
+
+    Parameters
+    ----------
+    engine : Engine
+    k : int
+    rule : WeightRule
+    schedule : Schedule
+        Of the first start and of every second one after it; the others begin at the limit, if the
+        schedule ends there and partitions are polished.
+    init : {"k-means++", "random"} or ndarray of shape (k, p)
+        From given centroids there is one start, for all would be the same.
+    n_init : int or "auto"
+    effort : PolishEffort
+        How hard solutions are polished; none for a schedule that does not end at -inf.
+    max_iter, tol
+        As in `ewp.solver.iterate`.
+    rng : Generator
+    known : sequence of (centroids, weights)
+        Partitions found before, in the engine's coordinates: tried too, and not counted.
+    on_step : callable, optional
+        Called at every step with the number of runs that take it.
+    """
+    plan = StartPlan.of(n_init if isinstance(init, str) else 1, engine, k)
+    seeds, polishing = rng.spawn(2)
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "on_step": on_step}
+    same = _SAME * float(engine.squares @ rule.metric(rule.start()))
+    begun: list[float] = []
+    polished: list[bool] = []
+    ended: list[Solution] = []
+    while len(ended) < plan.most:
+        first, count = len(ended), min(_BLOCK, plan.most - len(ended))
+        block = _run(engine, k, rule, schedule, init, seeds, first, count, effort, limits)
+        rngs = polishing.spawn(count)
+        chosen = []
+        for one in block:
+            chosen.append(
+                effort.rounds > 0 and one.converged and _is_promising(one, begun, polished, same)
+            )
+            begun.append(one.objective)
+            polished.append(chosen[-1])
+        which = [i for i in range(count) if chosen[i]]
+        lowest = [block[i] for i in which]
+        if which and polishes_together(engine, k):
+            assert isinstance(engine, RowEngine)
+            better = polish_runs(
+                engine, lowest, rule, [rngs[i] for i in which], effort=effort, **limits
+            )
+        else:
+            better = [
+                polish(engine, one, rule, rngs[i], effort=effort, **limits)
+                for i, one in zip(which, lowest, strict=True)
+            ]
+        for i, one in zip(which, better, strict=True):
+            block[i] = one
+        ended += block
+        best = min(one.objective for one in ended)
+        agreeing = sum(one.objective <= best + same for one in ended)
+        if len(ended) >= plan.fewest and agreeing >= plan.agree:
+            break
+    others = [
+        iterate(engine, theta, weights, rule, Hard(), finish="polish", **limits)
+        for theta, weights in known
+    ]
+    return _summarise(engine, rule, ended, others, np.array(polished), same)
+
+
+def _run(
+    engine: Engine,
+    k: int,
+    rule: WeightRule,
+    schedule: Schedule,
+    init: str | Array,
+    seeds: np.random.Generator,
+    first: int,
+    count: int,
+    effort: PolishEffort,
+    limits: dict[str, Any],
+) -> list[Solution]:
+    """Run some starts to their fixed points."""
+    weights = np.tile(rule.start(), (count, 1))
+    if isinstance(init, str):
+        rows = engine.sample_for_starts(k)
+        theta = choose_starts(rows, k, init, rule.metric(weights), seed_numbers(seeds, count, k))
+    else:
+        theta = engine.to_engine_units(init)[None]
+    if effort.rounds and isinstance(schedule, Annealed):
+        schedule = every_second_hard(schedule, count, first)
+    found = iterate_runs(engine, theta, weights, rule, schedule, **limits)
+    return [found.run(b) for b in range(count)]
+
+
+def _is_promising(one: Solution, begun: list[float], polished: list[bool], same: float) -> bool:
+    """Whether a start is among the lowest so far, and not where another was polished before."""
+    if sum(objective <= one.objective for objective in begun) >= _POLISHED:
+        return False
+    known = (objective for objective, done in zip(begun, polished, strict=True) if done)
+    return all(abs(objective - one.objective) > same for objective in known)
+
+
+def _summarise(
+    engine: Engine,
+    rule: WeightRule,
+    ended: list[Solution],
+    others: list[Solution],
+    polished: np.ndarray,
+    same: float,
+) -> Multistart:
+    """Return the lowest solution, and where the starts ended."""
+    objective = np.array([one.objective for one in ended])
+    distinct: list[Solution] = []
+    for one in sorted([*ended, *others], key=lambda one: one.objective):
+        if not distinct or one.objective > distinct[-1].objective + same:
+            distinct.append(one)
+    del distinct[_KEPT:]
+    optima = np.array([one.objective for one in distinct])
+    counts = [int(np.sum((objective >= o) & (objective <= o + same))) for o in optima]
+    agreement = np.ones(len(distinct))
+    if len(distinct) > 1:
+        rows = engine.sample_for_starts(len(ended[0].theta))
+        labels = [rows.assign(one.theta, rule.metric(one.weights))[0] for one in distinct]
+        agreement[1:] = [rand_index(labels[0], other, rows.sample_weight) for other in labels[1:]]
+    record = StartRecord(objective, polished, optima, np.array(counts), agreement)
+    return Multistart(distinct[0], record)
