@@ -32,7 +32,7 @@ from ewp.data.canonical import (
     varying_columns,
 )
 from ewp.data.rows import is_row_source
-from ewp.engine.base import Partition, RowEngine
+from ewp.engine.base import Deviations, Partition, RowEngine
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.engine.kernel import (
     Metric,
@@ -42,6 +42,7 @@ from ewp.engine.kernel import (
     block_distances,
     block_lengths,
     block_statistics,
+    hard_sums,
 )
 
 __all__ = ["ArrayEngine", "centroid_distances", "nearest_centroids"]
@@ -287,6 +288,20 @@ class ArrayEngine(RowEngine):
         found = self._pass(_rank_rows, self._metric(theta, weights), count)
         labels, nearest = zip(*found, strict=True)
         return np.concatenate(labels), np.concatenate(nearest, axis=1)
+
+    def deviations(self, theta: Array, weights: Array) -> Deviations:
+        """Sums of differences to the nearest centroids, see `Engine.deviations`."""
+        labels, nearest = self.assign(theta, weights)
+        mass = np.ones(self.n) if self.sample_weight is None else self.sample_weight
+        k = len(theta)
+        sums, squares = np.zeros((k, self.p)), np.zeros(self.p)
+        for rows in self._slices(block_rows(self.p, k)):
+            difference = self.rows(rows)
+            difference -= theta[labels[rows]]
+            sums += hard_sums(labels[rows], k, mass[rows], difference)
+            difference *= difference
+            squares += mass[rows] @ difference
+        return Deviations(np.bincount(labels, mass, k), sums, squares, float(mass @ nearest))
 
     def lengths(self, weights: Array) -> Array:
         """Squared weighted lengths of all rows."""

@@ -20,7 +20,7 @@ from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.sources import is_dask
 from ewp.data.validation import check_data, check_sample_weight, check_weight_values
 from ewp.engine.array import ArrayEngine, nearest_centroids
-from ewp.engine.base import Engine, Partition
+from ewp.engine.base import Deviations, Engine, Partition
 from ewp.engine.kernel import Metric, Statistics
 
 __all__ = ["DaskEngine", "lazy_labels"]
@@ -126,6 +126,10 @@ def _hash_sample(engine: ArrayEngine, size: int) -> HashSample:
 
 def _label(engine: ArrayEngine, theta: Array, weights: Array) -> Partition:
     return engine.label(theta, weights)
+
+
+def _deviations(engine: ArrayEngine, theta: Array, weights: Array) -> Deviations:
+    return engine.deviations(theta, weights)
 
 
 def _predict(block: Array, theta: Array, weights: Array, center: Array, scale: Array) -> np.ndarray:
@@ -247,6 +251,11 @@ class DaskEngine(Engine):
         for part in self._pass(_statistics, self.metric(theta, weights), s):
             total += part
         return total
+
+    def deviations(self, theta: Array, weights: Array) -> Deviations:
+        """Sums of differences to the nearest centroids, see `Engine.deviations`."""
+        first, *others = self._pass(_deviations, theta, weights)
+        return sum(others, start=first)
 
     def sample(self, size: int) -> ArrayEngine:
         """Return at most `size` distinct rows in the same coordinates."""

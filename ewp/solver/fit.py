@@ -21,7 +21,9 @@ from ewp.data.canonical import order_clusters
 from ewp.data.validation import check_spread
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine, Partition
+from ewp.engine.kernel import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
+from ewp.solver.differences import digits_are_lost, settle_digits
 from ewp.solver.iterate import Solution, TraceRow, iterate, step_of_run
 from ewp.solver.polish import PolishEffort, polish
 from ewp.solver.schedules import Schedule, annealing
@@ -162,19 +164,19 @@ class Fit:
         return self.partition.labels
 
 
-def _canonical(engine: Engine, solution: Solution, metric: Array) -> Solution:
-    """Put the clusters into their canonical order."""
+def _canonical(engine: Engine, solution: Solution, metric: Array) -> RunStatistics:
+    """Put the clusters into their canonical order and return the statistics of the last step."""
     statistics = engine.step_function()
     for _ in range(len(solution.theta)):
         # as they will be in data units, where the last digit decides between equal centroids
         theta = engine.to_engine_units(engine.to_data_units(solution.theta))
-        mass = step_of_run(statistics, theta, metric, -math.inf).mass / engine.total
-        order = order_clusters(theta, metric, mass)
+        found = step_of_run(statistics, theta, metric, -math.inf)
+        order = order_clusters(theta, metric, found.mass / engine.total)
         # rows between equal centroids go to the first, which changes when these are sorted
         if (order == np.arange(len(order))).all():
             break
         solution.theta = solution.theta[order]
-    return solution
+    return found
 
 
 def solve(
@@ -228,7 +230,11 @@ def solve(
         best = polish(
             engine, best, rule, finisher, effort=effort, known=known, max_iter=max_iter, tol=tol
         )
-    return _canonical(engine, best, rule.metric(best.weights))
+    found_there = _canonical(engine, best, rule.metric(best.weights))
+    if math.isinf(best.trace[-1].s) and digits_are_lost(found_there, best.theta, rule):
+        best = settle_digits(engine, best, rule, max_iter=max_iter, tol=tol)
+        _canonical(engine, best, rule.metric(best.weights))
+    return best
 
 
 def default_prior(varying: np.ndarray) -> Array:
