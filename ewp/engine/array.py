@@ -349,7 +349,9 @@ class ArrayEngine(RowEngine):
         if self.prepared is not None:
             found = self.prepared[index]
             return found.copy() if isinstance(index, slice) else found
-        result = np.asarray(self.X[index], dtype=np.float64) - self.center
+        values = self.X[index]
+        # in C order whatever the data's: sums depend on it in their last digits
+        result = np.subtract(values, self.center, out=np.empty(values.shape))
         result /= self.scale
         return result
 
