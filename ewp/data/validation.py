@@ -194,18 +194,30 @@ def check_data(X: Any, *, first_row: int = 0) -> Array:
     else:
         _check_no_times(X)
     columns = column_names(X)
-    array: Any = (
-        X
-        if is_row_source(X)
-        else check_array(
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=1,
-            **{_FINITE: False},
+    try:
+        array: Any = (
+            X
+            if is_row_source(X)
+            else check_array(
+                X,
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=1,
+                **{_FINITE: False},
+            )
         )
-    )
+    except OverflowError:
+        raise ValueError("X has a number too large for floating point") from None
     _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns, first_row)
     return array
+
+
+def _as_floats(name: str, value: Any) -> Array:
+    """Return numbers of an option as a new array; numbers beyond all floats are told."""
+    _refuse_masked(name, value)
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} has a number too large for floating point") from None
 
 
 def _refuse_masked(name: str, value: Any) -> None:
@@ -296,10 +308,9 @@ def check_sample_weight(
     """
     if sample_weight is None:
         return None
-    _refuse_masked("sample_weight", sample_weight)
     if isinstance(sample_weight, pd.Series):
         sample_weight = _align_to_rows(sample_weight, rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = _as_floats("sample_weight", sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -391,8 +402,7 @@ def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
     """Check a prior on the weights and bring it to a mean of 1; None stays None."""
     if prior is None:
         return None
-    _refuse_masked(name, prior)
-    array = np.asarray(prior, dtype=np.float64)
+    array = _as_floats(name, prior)
     if array.shape != (p,):
         raise ValueError(f"{name} has shape {array.shape}, but X has {p} features")
     if not np.isfinite(array).all() or (array < 0).any() or not (array > 0).any():
@@ -432,8 +442,7 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
                 f"init={init!r} is unknown; give 'k-means++', 'random' or an array of {k} x {p}"
             )
         return init
-    _refuse_masked("init", init)
-    array = np.array(init, dtype=np.float64)
+    array = _as_floats("init", init)
     if array.shape != (k, p):
         raise ValueError(
             f"init has shape {array.shape}, but k={k} centroids in {p} features need ({k}, {p})"

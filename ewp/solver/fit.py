@@ -33,6 +33,10 @@ from ewp.solver.weights import RelativeEntropy, WeightRule
 __all__ = ["Fit", "FitOptions", "WarmStart", "fit_array", "fit_engine", "solve"]
 
 
+#: Standard deviations from which the rows can no longer be told apart.
+_FARTHEST = 1e10
+
+
 @dataclass(frozen=True, eq=False)
 class FitOptions:
     """The options of a fit: their defaults stand here and nowhere else.
@@ -179,6 +183,19 @@ def _canonical(engine: Engine, solution: Solution, metric: Array) -> RunStatisti
     return found
 
 
+def _check_reach(engine: Engine, init: Array) -> None:
+    """Check that starting centroids are not so far away that the data are one point from there."""
+    spread = math.sqrt(float(engine.squares.sum()) / engine.total)
+    away = np.abs(engine.to_engine_units(init))
+    j, column = np.unravel_index(int(np.argmax(away)), away.shape)
+    if away[j, column] > _FARTHEST * spread > 0.0:
+        raise ValueError(
+            f"init: centroid {j} is {init[j, column]:.3g} in column {column}, "
+            f"{away[j, column] / spread:.0e} standard deviations from the data; give centroids "
+            "among them"
+        )
+
+
 def solve(
     engine: Engine,
     k: int,
@@ -214,6 +231,8 @@ def solve(
     on_step : callable, optional
         Called with every row of the trace as it is made.
     """
+    if not isinstance(init, str):
+        _check_reach(engine, init)
     weights = rule.start()
     # from given centroids every start is the same
     *starts, finisher = rng.spawn((n_init if isinstance(init, str) else 1) + 1)
