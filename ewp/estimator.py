@@ -20,10 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
-from ewp.data.sources import is_dask, is_file_or_blocks, open_rows
-from ewp.data.validation import check_data, check_sample_weight, remember_features
+from ewp.data.sources import in_memory, is_dask, is_file_or_blocks, open_rows
+from ewp.data.validation import (
+    as_table,
+    check_data,
+    check_sample_weight,
+    remember_features,
+    row_names,
+)
 from ewp.engine.array import centroid_distances, nearest_centroids
-from ewp.engine.dask import lazy_labels
+from ewp.engine.dask import lazy_distances, lazy_labels, lazy_nearest
 from ewp.fitting import fit_model
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions
@@ -217,6 +223,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check_is_fitted(self)
         if is_file_or_blocks(X):
             X = open_rows(X)
+        X = as_table(X)
         rows = X if is_dask(X) else check_data(X)
         remember_features(self, X, reset=False)
         results = self.results_
@@ -252,12 +259,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
+            Also what `predict` takes.
 
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
+            For a Dask collection a Dask array, computed when it is asked for.
         """
-        return np.sqrt(centroid_distances(*self._checked(X)))
+        checked = self._checked(X)
+        return lazy_distances(*checked) if is_dask(X) else np.sqrt(centroid_distances(*checked))
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -277,8 +287,12 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         float
         """
         checked = self._checked(X)
-        weight = check_sample_weight(sample_weight, len(checked[0]))
-        nearest = nearest_centroids(*checked)[1]
+        if is_dask(X):
+            nearest = lazy_nearest(*checked).compute()
+            sample_weight = in_memory(sample_weight)
+        else:
+            nearest = nearest_centroids(*checked)[1]
+        weight = check_sample_weight(sample_weight, len(nearest), row_names(X))
         if weight is None:
             weight = np.ones(len(nearest))
         results = self.results_

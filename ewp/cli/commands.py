@@ -239,7 +239,9 @@ def predict(
         if out is not None:
             output.write_csv(assigned, out)
         elif not json:
-            typer.echo(output.csv_text(assigned), nl=False)
+            text = output.csv_text(assigned)
+            # names steer no terminal; a file or a pipe gets them as they are
+            typer.echo(output.printable(text) if sys.stdout.isatty() else text, nl=False)
 
 
 @app.command()

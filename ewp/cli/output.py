@@ -47,6 +47,7 @@ __all__ = [
     "frame_record",
     "handle_errors",
     "print_notes",
+    "printable",
     "show_json",
     "write_comparison",
     "write_csv",
@@ -219,10 +220,10 @@ def _no_formulas(names: pd.Index) -> pd.Index:
     """Names of which none begins like a formula; numbers stay as they are."""
     if isinstance(names, pd.MultiIndex):
         levels = [_no_formulas(names.get_level_values(i)) for i in range(names.nlevels)]
-        return pd.MultiIndex.from_arrays(levels, names=names.names)
+        return pd.MultiIndex.from_arrays(levels, names=[no_formula(n) for n in names.names])
     if pd.api.types.is_numeric_dtype(names):
-        return names
-    return pd.Index([no_formula(name) for name in names], name=names.name)
+        return names.rename(no_formula(names.name))
+    return pd.Index([no_formula(name) for name in names], name=no_formula(names.name))
 
 
 def write_csv(frame: pd.DataFrame, path: Path, *, index: bool = True) -> None:

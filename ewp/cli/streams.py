@@ -22,6 +22,7 @@ from ewp.common.parallel import tqdm
 __all__ = [
     "InputError",
     "Joined",
+    "ShortLines",
     "Stream",
     "open_stream",
 ]
@@ -90,6 +91,50 @@ class Stream(io.RawIOBase):
     def sha256(self) -> str:
         """The hash of what was read, in hexadecimal digits."""
         return self._hash.hexdigest()
+
+
+class ShortLines:
+    """A text file of which no line is so long that it would fill the memory.
+
+    Parameters
+    ----------
+    text : text file
+    name : str
+        As messages call it.
+    most : int
+        Characters that a line may have.
+    """
+
+    def __init__(self, text: Any, name: str, most: int) -> None:
+        self._text = text
+        self._name = name
+        self._most = most
+        self._length = 0
+
+    def read(self, size: int = -1) -> str:
+        """Read so many characters."""
+        part = str(self._text.read(size))
+        end = max(part.rfind("\n"), part.rfind("\r"))
+        self._length = len(part) - end - 1 if end >= 0 else self._length + len(part)
+        self._check()
+        return part
+
+    def readline(self) -> str:
+        """Read a line."""
+        line = str(self._text.readline(self._most + 1))
+        self._length = len(line)
+        self._check()
+        self._length = 0
+        return line
+
+    def _check(self) -> None:
+        if self._length > self._most:
+            raise InputError(
+                f"a line of {self._name} has more than {self._most:,} characters; is this a table?"
+            )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readline, "")
 
 
 class Joined:

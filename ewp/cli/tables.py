@@ -23,7 +23,7 @@ import pandas as pd
 
 from ewp.cli import messages as complaints
 from ewp.cli.options import ReadOptions
-from ewp.cli.streams import InputError, Joined, open_stream
+from ewp.cli.streams import InputError, Joined, ShortLines, open_stream
 from ewp.data.rows import FileRows
 from ewp.data.sources import open_rows
 
@@ -32,7 +32,7 @@ __all__ = ["TableReader"]
 #: Tables up to these sizes are held in memory; larger ones go to a temporary file on their way.
 MOST_ROWS, MOST_CELLS = 2**15, 2**24
 _BLOCK_CELLS = 2**20
-#: Characters that a header may have.
+#: Characters that a line may have.
 _LONGEST_LINE = 2**25
 
 
@@ -287,7 +287,8 @@ class TableReader:
         except LookupError as error:
             raise InputError(f"--encoding {encoding!r} is unknown; try latin-1") from error
         self._text = text  # and so does this
-        lines = csv.reader(self._short_lines(text), delimiter=delimiter)
+        short = ShortLines(text, self.name, _LONGEST_LINE)
+        lines = csv.reader(short, delimiter=delimiter)
         with complaints.explain_read_errors(self):
             first = next((line for line in lines if line), None)
         if first is None:
@@ -298,21 +299,11 @@ class TableReader:
             )
         self.first_line = lines.line_num + (1 if self.reading.header else 0)
         if self.reading.header:
-            return [name.strip() for name in first], self._parse(text, len(first))
+            return [name.strip() for name in first], self._parse(short, len(first))
         line = io.StringIO(newline="")
         csv.writer(line, delimiter=delimiter).writerow(first)
-        whole = Joined(line.getvalue(), text)
+        whole = Joined(line.getvalue(), short)
         return [f"x{i}" for i in range(len(first))], self._parse(whole, len(first))
-
-    def _short_lines(self, text: io.TextIOWrapper) -> Iterator[str]:
-        """Lines up to the header; one that never ends is not read to its end."""
-        while line := text.readline(_LONGEST_LINE):
-            if len(line) == _LONGEST_LINE and not line.endswith(("\n", "\r")):
-                raise InputError(
-                    f"the first line of {self.name} has more than {_LONGEST_LINE:,} characters; "
-                    "is this a table?"
-                )
-            yield line
 
     def _parse(self, text: Any, p: int) -> Iterator[pd.DataFrame]:
         kinds = {} if self._truth in (None, self._id) else {self._truth: str}

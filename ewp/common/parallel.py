@@ -19,8 +19,11 @@ import sys
 import threading
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import chain, islice
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -44,6 +47,8 @@ _PATIENCE = 2.0
 _SHARED_BYTES = "100K"
 #: Seconds after which a bar that nobody asked for appears.
 _DELAY = 3.0
+#: Times that the process of the same task may be killed.
+_MOST_LOSSES = 3
 
 
 T = TypeVar("T")
@@ -54,51 +59,60 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _Use:
+    """One context in which BLAS has one thread."""
+
+
 class _Limit:
     """The limit in force, shared by all fits that run at once.
 
     It is set and lifted in threads that live no longer than that: threadpoolctl lets no thread
     lift a limit while the one that set it is alive, and the first fit may end before the last.
+    Nor can an interrupt, which comes to the main thread, stop them half-way. Users are known by
+    weak references: one that an interrupt tore away before it could leave is gone at the next call.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.users = 0
+        self.users: weakref.WeakSet[_Use] = weakref.WeakSet()
         self.held: Any = None
 
-    def _set(self) -> None:
-        self.held = _controller().limit(limits=1, user_api="blas")
+    def enter(self, use: _Use) -> None:
+        """Set the limit for one more user."""
+        self.users.add(use)
+        self._settle()
 
-    def _lift(self) -> None:
-        self.held.restore_original_limits()
-
-    def _in_a_thread(self, function: Callable[[], None]) -> None:
-        thread = threading.Thread(target=function)
-        try:
-            thread.start()
-        except RuntimeError:  # no thread to be had: this one must do
-            function()
-            return
-        thread.join()
+    def leave(self, use: _Use) -> None:
+        """Lift the limit when the last user leaves."""
+        self.users.discard(use)
+        self._settle()
 
     def forget(self) -> None:
         """Begin anew in a forked process, where the threads that held the lock are not."""
         self.lock = threading.Lock()
-        if self.users:
-            self.users = 0
-            self.held.restore_original_limits()
+        self.users.clear()
+        self._apply()
 
-    def enter(self) -> None:
-        with self.lock:
-            if self.users == 0:
-                self._in_a_thread(self._set)
-            self.users += 1
+    def _settle(self) -> None:
+        if bool(self.users) == (self.held is not None):
+            return
+        # a daemon: one that an interrupt caught while it started may wait for its own lock for ever
+        thread = threading.Thread(target=self._apply, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no thread to be had: this one must do
+            self._apply()
+            return
+        thread.join()
 
-    def leave(self) -> None:
+    def _apply(self) -> None:
+        """Make the limit what the users need."""
         with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                self._in_a_thread(self._lift)
+            if self.users and self.held is None:
+                self.held = _controller().limit(limits=1, user_api="blas")
+            elif not self.users and self.held is not None:
+                self.held.restore_original_limits()
+                self.held = None
 
 
 _limit = _Limit()
@@ -113,11 +127,16 @@ def one_blas_thread() -> Iterator[None]:
     Blocks are too small for BLAS's own threads, and its sums depend on their number. The number
     of threads is restored when the last of several contexts, perhaps in different threads, ends.
     """
-    _limit.enter()
+    use = _Use()
     try:
+        _limit.enter(use)
         yield
     finally:
-        _limit.leave()
+        try:
+            _limit.leave(use)
+        except BaseException:  # an interrupt at the wrong moment: leave all the same
+            _limit.leave(use)
+            raise
 
 
 def in_one_blas_thread(function: Callable[..., T], *arguments: Any) -> T:
@@ -281,6 +300,9 @@ def run_replicates(
 ) -> tuple[list[T], bool]:
     """Call a function for every task; an interruption keeps what is finished.
 
+    A task whose process is killed, as the system does when memory runs out, is done again, in the
+    end alone with all memory to itself. If it is killed even then, what is finished is kept.
+
     Parameters
     ----------
     function : callable
@@ -300,27 +322,74 @@ def run_replicates(
     results : list
         In the order of the tasks.
     complete : bool
-        False if the user interrupted it.
+        False if the user or the system interrupted it.
+
+    Raises
+    ------
+    RuntimeError
+        If processes are killed before anything is finished.
     """
     check_jobs(n_jobs)
     check_progress(progress)
+    queue = _Queue(function, iter(tasks))
     done: list[T] = []
-    with (
-        tqdm(total=total, desc=what, progress=progress) as bar,
-        one_blas_thread(),
-        Parallel(n_jobs=n_jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool,
-    ):
-        try:
-            for results in pool(delayed(in_one_blas_thread)(function, *task) for task in tasks):
-                done += results
-                bar.update(len(results))
-        except KeyboardInterrupt:
-            if not done:
-                raise
+    losses = 0  # in a row, without anything finished in between
+    with tqdm(total=total, desc=what, progress=progress) as bar, one_blas_thread():
+        while True:
+            # a task alone still gets a process of its own
+            alone = losses > 1
+            jobs = 2 if alone else n_jobs
+            try:
+                with Parallel(n_jobs=jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool:
+                    for results in pool(queue.calls(1 if alone else None)):
+                        queue.open.popleft()
+                        done += results
+                        losses = 0
+                        bar.update(len(results))
+            except BrokenProcessPool as error:
+                losses += 1
+                if losses <= _MOST_LOSSES:
+                    continue
+                if not done:
+                    raise RuntimeError(
+                        f"the system killed the processes that computed the {what}, probably for "
+                        "want of memory; give n_jobs=1, or fewer rows"
+                    ) from error
+                how = "a process was killed again and again, probably for want of memory"
+            except KeyboardInterrupt:
+                if not done:
+                    raise
+                how = "interrupted"
+            else:
+                if not alone:
+                    return done, True
+                continue
             warnings.warn(
-                f"interrupted: {len(done)} of {total} {what} are finished and kept",
+                f"{how}: {len(done)} of {total} {what} are finished and kept",
                 UserWarning,
                 stacklevel=4,
             )
             return done, False
-    return done, True
+
+
+class _Queue:
+    """Tasks to be done, and those that were given away and have not come back.
+
+    Parameters
+    ----------
+    function : callable
+    tasks : iterator of tuple
+    """
+
+    def __init__(self, function: Callable[..., Any], tasks: Iterator[tuple[Any, ...]]) -> None:
+        self._function = function
+        self._tasks = tasks
+        self.open: deque[tuple[Any, ...]] = deque()
+
+    def calls(self, most: int | None) -> Iterator[Any]:
+        """Give away at most so many tasks, first those that did not come back."""
+        self._tasks = chain(list(self.open), self._tasks)
+        self.open.clear()
+        for task in islice(self._tasks, most):
+            self.open.append(task)
+            yield delayed(in_one_blas_thread)(self._function, *task)

@@ -20,6 +20,7 @@ from ewp.common.types import Array
 from ewp.comparison.methods import Method, Problem, name_methods, tune_methods
 from ewp.comparison.results import MEASURES, Comparison
 from ewp.data.validation import (
+    as_table,
     check_data,
     check_distinct,
     column_names,
@@ -110,6 +111,7 @@ def compare(
     >>> bool(found.table().loc["ewp", "nmi"] > 0.99)
     True
     """
+    X = as_table(X)
     array = np.asarray(check_data(X), dtype=np.float64)
     k = check_integer("k", k, least=1)
     n_trials = check_integer("n_trials", n_trials, least=1)

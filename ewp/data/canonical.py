@@ -66,6 +66,11 @@ def _weighted_blocks(X: Array, sample_weight: Array | None) -> Iterator[tuple[Ar
         yield X[rows], None if sample_weight is None else sample_weight[rows]
 
 
+def _differences(rows: Array, center: Array) -> Array:
+    """Rows minus a point in C order: sums over rows depend on the layout in their last digits."""
+    return np.subtract(rows, center, out=np.empty(rows.shape))
+
+
 def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
     """Which columns are not constant on the rows of positive weight."""
     found = np.zeros(X.shape[1], dtype=bool)
@@ -85,7 +90,7 @@ def column_means(X: Array, sample_weight: Array | None) -> Array:
     for _ in range(2):
         correction = np.zeros(len(mean))
         for rows, weight in _weighted_blocks(X, sample_weight):
-            difference = rows - mean
+            difference = _differences(rows, mean)
             correction += difference.sum(axis=0) if weight is None else weight @ difference
         mean += correction / total
     return mean
@@ -95,7 +100,7 @@ def column_squares(X: Array, sample_weight: Array | None, center: Array) -> Arra
     """Weighted sums of squares about a point."""
     squares = np.zeros(len(center))
     for rows, weight in _weighted_blocks(X, sample_weight):
-        difference = rows - center
+        difference = _differences(rows, center)
         difference *= difference
         squares += difference.sum(axis=0) if weight is None else weight @ difference
     return squares
@@ -272,10 +277,7 @@ def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
     used = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     part, X_used = None if weight is None else weight[used], X[used]
     center = column_means(X_used, part)
-    blocks = (
-        np.subtract(block, center, out=np.empty(block.shape))
-        for block, _ in _weighted_blocks(X_used, None)
-    )
+    blocks = (_differences(block, center) for block, _ in _weighted_blocks(X_used, None))
     total = float(len(used) if part is None else part.sum())
     rows = used[order_by_value(blocks, column_squares(X_used, part, center), total)[0]]
     new = np.ones(len(rows), dtype=bool)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +22,25 @@ import pandas as pd
 from ewp.common.types import Array
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
 from ewp.data.validation import (
+    as_table,
     check_data,
     check_distinct,
     check_sample_weight,
     column_names,
     row_and_column_names,
+    row_names,
 )
 
 __all__ = [
     "ArraySource",
     "DaskSource",
     "DataSource",
+    "in_memory",
     "is_dask",
     "is_file_or_blocks",
     "open_rows",
     "open_source",
+    "take_rows",
 ]
 
 
@@ -78,13 +83,14 @@ class ArraySource(DataSource):
     """
 
     def __init__(self, X: Any, sample_weight: Any) -> None:
+        X = as_table(X)
         self.data = X
         self.array = check_data(X)
         self.n, self.p = self.array.shape
         self.columns = column_names(X)
         self.names = row_and_column_names(X, self.n, self.columns, self.p)
         self.in_memory = not is_row_source(self.array)
-        self.weight = check_sample_weight(sample_weight, self.n)
+        self.weight = check_sample_weight(sample_weight, self.n, row_names(X))
 
     def check_clusters(self, k: int) -> None:
         """Check that there are k distinct rows of positive weight."""
@@ -95,11 +101,34 @@ class DaskSource(DataSource):
     """A Dask array or DataFrame, with sample weights of any kind."""
 
     def __init__(self, X: Any, sample_weight: Any) -> None:
+        if X.ndim != 2:
+            raise ValueError(
+                f"X has {X.ndim} dimension(s); give rows by columns, such as X.reshape(-1, 1)"
+            )
+        rows: pd.Index | None = None
+        if hasattr(X, "columns"):
+            self.columns = pd.Index(X.columns)
+            rows = X.index.compute()
+            self.n = len(rows)
+        else:
+            self.columns = None
+            if np.isnan(X.shape[0]):  # known only when all blocks have been made
+                X = X.copy().compute_chunk_sizes()
+            self.n = len(X)
         self.data = X
+        self.p = X.shape[1]
+        names = row_and_column_names(X, self.n, self.columns, self.p)
+        self.names = (names[0] if rows is None else rows, names[1])
+        if hasattr(sample_weight, "to_dask_array"):
+            sample_weight = sample_weight.to_dask_array(lengths=True)
+        if not is_dask(sample_weight):
+            sample_weight = check_sample_weight(sample_weight, self.n, rows)
+        elif sample_weight.shape != (self.n,):
+            raise ValueError(
+                f"sample_weight has shape {sample_weight.shape}, but X has {self.n} rows: "
+                f"sample_weight.shape must be ({self.n},)"
+            )
         self.sample_weight = sample_weight
-        self.n, self.p = len(X), X.shape[1]
-        self.columns = pd.Index(X.columns) if hasattr(X, "columns") else None
-        self.names = row_and_column_names(X, self.n, self.columns, self.p)
 
 
 def open_source(X: Any, sample_weight: Any = None) -> ArraySource | DaskSource:
@@ -180,6 +209,18 @@ def _parquet(path: Path) -> Iterator[pd.DataFrame]:
             yield batch.to_pandas()
 
 
+@contextmanager
+def _explain_full_disk(path: Path) -> Iterator[None]:
+    """Say which file could not be written, and how to write it elsewhere."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            f"the rows could not be written to a temporary file in {str(path.parent)!r}: "
+            f"{error.strerror or error}; name a folder with more room by TMPDIR"
+        ) from error
+
+
 def _spool(blocks: Iterator[Any], name: str) -> FileRows:
     """Write blocks to a temporary file of rows, checking that they fit together."""
     descriptor, text = tempfile.mkstemp(prefix="ewp-", suffix=".rows")
@@ -191,7 +232,8 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
             for block in blocks:
                 if np.ndim(block) == 2 and not len(block):
                     continue
-                values = check_data(block)
+                block = as_table(block)
+                values = check_data(block, first_row=n)
                 names = block.columns if isinstance(block, pd.DataFrame) else None
                 if n == 0:
                     columns, p = names, values.shape[1]
@@ -199,7 +241,10 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
                     raise ValueError(
                         f"the block after {n} rows of {name} has other columns than the first"
                     )
-                np.ascontiguousarray(values, dtype=np.float64).tofile(file)
+                rows = np.ascontiguousarray(values, dtype=np.float64)
+                with _explain_full_disk(path):
+                    file.write(rows.data)
+                    file.flush()
                 n += len(values)
         if n == 0:
             raise ValueError(f"{name} hold no rows")
@@ -207,6 +252,23 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
         path.unlink(missing_ok=True)
         raise
     return FileRows(path, 0, (n, p), np.dtype(np.float64), columns, temporary=True)
+
+
+def in_memory(X: Any) -> Any:
+    """Return the rows of a Dask collection in memory, tables as DataFrames, all else as it is."""
+    return as_table(X.compute() if is_dask(X) else X)
+
+
+def take_rows(X: Any, index: np.ndarray) -> Any:
+    """Return some rows of data of any kind, with the names of their columns."""
+    if is_dask(X):
+        columns = getattr(X, "columns", None)
+        rows = (X if columns is None else X.to_dask_array(lengths=True))[index].compute()
+        return rows if columns is None else pd.DataFrame(rows, columns=columns)
+    X = as_table(X)
+    if isinstance(X, pd.DataFrame):
+        return X.iloc[index]
+    return (X if hasattr(X, "shape") else np.asarray(X))[index]
 
 
 def is_dask(X: Any) -> bool:

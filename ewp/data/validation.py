@@ -7,6 +7,7 @@ nothing is checked again.
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ewp.data.rows import is_row_source
 
 __all__ = [
     "align_to_columns",
+    "as_table",
     "check_data",
     "check_distinct",
     "check_init",
@@ -32,10 +34,24 @@ __all__ = [
     "generator",
     "remember_features",
     "row_and_column_names",
+    "row_names",
 ]
 
 #: Values and weights up to here have sums of squares that do not overflow.
 _LARGEST = 1e100
+#: Sums of squares below this have lost digits to the end of the range of floating point.
+_SMALLEST_SQUARES = 1e-290
+#: One row of so many times the weight of all others leaves these without influence.
+_OVERWHELMING = 1e15
+#: What is no number but would be cast to one.
+_TIMES = (
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    np.datetime64,
+    np.timedelta64,
+    type(pd.NaT),
+)
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -71,17 +87,35 @@ def default_names(p: int) -> pd.Index:
     return pd.Index([f"x{i}" for i in range(p)])
 
 
+def as_table(X: Any) -> Any:
+    """Return tables of other libraries (Arrow's, polars') as DataFrames, all else as it is.
+
+    As arrays they would lose the names of their columns.
+    """
+    named = isinstance(getattr(X, "column_names", None), list) or isinstance(
+        getattr(X, "columns", None), list
+    )
+    return X.to_pandas() if named and hasattr(X, "to_pandas") else X
+
+
 def column_names(X: Any) -> pd.Index | None:
     """The data's own names of the columns, None where they have none."""
     return X.columns if isinstance(X, pd.DataFrame) or is_row_source(X) else None
+
+
+def row_names(X: Any) -> pd.Index | None:
+    """The data's own names of the rows, None where they have none."""
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def row_and_column_names(
     X: Any, n: int, columns: pd.Index | None, p: int
 ) -> tuple[pd.Index, pd.Index]:
     """Row and column names of the data: their own, else 0.. and x0, x1, ..."""
-    rows = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(n)
-    return rows, default_names(p) if columns is None else columns
+    rows = row_names(X)
+    return pd.RangeIndex(n) if rows is None else rows, default_names(
+        p
+    ) if columns is None else columns
 
 
 def _check_numeric_columns(X: pd.DataFrame) -> None:
@@ -90,7 +124,7 @@ def _check_numeric_columns(X: pd.DataFrame) -> None:
         raise ValueError(f"column names of X are not unique: {listing(repeated)}; rename them")
     wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
     # object columns may still hold numbers
-    wrong = [name for name in wrong if X[name].dtype != object or _is_text(X[name])]
+    wrong = [name for name in wrong if X[name].dtype != object or _is_no_number(X[name])]
     if wrong:
         raise ValueError(
             f"{len(wrong)} column(s) of X are not numeric: {listing(wrong)}; "
@@ -98,11 +132,25 @@ def _check_numeric_columns(X: pd.DataFrame) -> None:
         )
 
 
-def _is_text(column: Any) -> bool:
-    return any(isinstance(value, str) for value in np.asarray(column).ravel())
+def _is_no_number(values: Any) -> bool:
+    kinds = (str, *_TIMES)
+    return any(isinstance(value, kinds) for value in np.asarray(values).ravel())
 
 
-def _check_finite(X: Array, columns: pd.Index) -> None:
+def _check_no_times(X: Any) -> None:
+    """Refuse dates and durations, which NumPy would take for numbers of some unit."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    found: Any = X.dtype if kind in ("m", "M") else None
+    if kind == "O":
+        found = next((type(v).__name__ for v in np.ravel(X) if isinstance(v, _TIMES)), None)
+    if found is not None:
+        raise ValueError(
+            f"X holds dates or durations ({found}), which are no numbers; code them as numbers in "
+            "a unit of your choice, or leave them out"
+        )
+
+
+def _check_finite(X: Array, columns: pd.Index, first_row: int) -> None:
     largest = 0.0
     for start in range(0, len(X), 4096):
         block = X[start : start + 4096]
@@ -113,7 +161,7 @@ def _check_finite(X: Array, columns: pd.Index) -> None:
             kind = "NaN" if np.isnan(value) else "infinity"
             raise ValueError(
                 f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
-                f"{start + row}, column {columns[column]!r}; drop or impute missing values "
+                f"{first_row + start + row}, column {columns[column]!r}; drop or impute missing values "
                 "before clustering"
             )
         largest = max(largest, high, -low)
@@ -123,10 +171,16 @@ def _check_finite(X: Array, columns: pd.Index) -> None:
         )
 
 
-def check_data(X: Any) -> Array:
+def check_data(X: Any, *, first_row: int = 0) -> Array:
     """Check training or new data and return a two-dimensional float array.
 
     float64 and float32 arrays of any layout are returned as they are, without a copy.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or RowSource
+    first_row : int, default 0
+        Number of the first row, where X is a part of more rows.
 
     Raises
     ------
@@ -138,32 +192,54 @@ def check_data(X: Any) -> Array:
             "sparse X is not supported: centring makes it dense; pass X.toarray() if it fits "
             "in memory"
         )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(
-            f"X has {np.ma.count_masked(X)} masked values; fill them or drop their rows first"
-        )
+    _refuse_masked("X", X)
+    X = as_table(X)
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
     if isinstance(X, pd.DataFrame):
         if not X.size:
             raise ValueError(f"X is empty: it has {X.shape[0]} rows and {X.shape[1]} columns")
         _check_numeric_columns(X)
+    else:
+        _check_no_times(X)
     columns = column_names(X)
-    array: Any = (
-        X
-        if is_row_source(X)
-        else check_array(
-            X,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=1,
-            **{_FINITE: False},
+    try:
+        array: Any = (
+            X
+            if is_row_source(X)
+            else check_array(
+                X,
+                dtype=[np.float64, np.float32],
+                ensure_min_samples=1,
+                **{_FINITE: False},
+            )
         )
-    )
-    _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns)
+    except OverflowError:
+        raise ValueError("X has a number too large for floating point") from None
+    _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns, first_row)
     return array
+
+
+def _as_floats(name: str, value: Any) -> Array:
+    """Return numbers of an option as a new array; numbers beyond all floats are told."""
+    _refuse_masked(name, value)
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} has a number too large for floating point") from None
+
+
+def _refuse_masked(name: str, value: Any) -> None:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(value)} masked values; fill them or drop their rows "
+            "first"
+        )
 
 
 def check_spread(squares: Array, k: int) -> None:
     """Check that the sums of squares of data with k distinct rows have not vanished."""
-    if k > 1 and not squares.any():
+    if k > 1 and squares.max() < _SMALLEST_SQUARES:
         raise ValueError(
             "X varies so little that its squares vanish in floating point; multiply X by a constant"
         )
@@ -206,6 +282,7 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
     named : bool
         Whether the names are the user's own; names given for want of others bind nobody.
     """
+    X = as_table(X)
     array = check_data(X)
     if array.shape[1] != len(feature_names):
         raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
@@ -225,11 +302,22 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
     return array
 
 
-def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
-    """Check row weights: finite, not negative, not all zero; None stays None."""
+def check_sample_weight(sample_weight: Any, n: int, rows: pd.Index | None = None) -> Array | None:
+    """Check row weights: finite, not negative, not all zero; None stays None.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,) or None
+        A Series is matched with the rows by name.
+    n : int
+    rows : Index, optional
+        Names of the rows, if they have any.
+    """
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    if isinstance(sample_weight, pd.Series):
+        sample_weight = _align_to_rows(sample_weight, rows)
+    weight = _as_floats("sample_weight", sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -240,19 +328,48 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
     weight = check_weight_values(weight)
     if not (weight > 0).any():
         raise ValueError("all of sample_weight is zero; at least one row needs a positive weight")
+    largest = int(np.argmax(weight))
+    others = float(weight[:largest].sum() + weight[largest + 1 :].sum())
+    if 0 < others * _OVERWHELMING < weight[largest]:
+        raise ValueError(
+            f"sample_weight: row {largest} has {weight[largest]:.3g}, all others have {others:.3g} "
+            "together and would not count; check that weight, or give the others weight 0"
+        )
     return weight
 
 
-def check_weight_values(weight: Any) -> Array:
-    """Check that weights of rows are finite, not negative, and not too large to be squared."""
+def _align_to_rows(weight: pd.Series, rows: pd.Index | None) -> pd.Series:
+    """Bring weights of rows into the order of the rows, if both have names."""
+    default = pd.RangeIndex(len(weight))
+    if rows is None or weight.index.equals(rows) or weight.index.equals(default):
+        return weight
+    if weight.index.is_unique and rows.is_unique and set(weight.index) == set(rows):
+        return weight.reindex(rows)
+    raise ValueError(
+        f"sample_weight is labelled {listing(list(weight.index[:11]))}, but the rows of X are "
+        f"{listing(list(rows[:11]))}; use the same names, or pass sample_weight.to_numpy()"
+    )
+
+
+def check_weight_values(weight: Any, *, first_row: int = 0) -> Array:
+    """Check that weights of rows are finite, not negative, and not too large to be squared.
+
+    Parameters
+    ----------
+    weight : array-like
+    first_row : int, default 0
+        Number of the first row, where these are a part of more rows.
+    """
     weight = np.asarray(weight, dtype=np.float64)
     if not np.isfinite(weight).all():
         where = int(np.flatnonzero(~np.isfinite(weight))[0])
-        raise ValueError(f"sample_weight has {weight[where]} (NaN or inf) in row {where}")
+        raise ValueError(
+            f"sample_weight has {weight[where]} (NaN or inf) in row {first_row + where}"
+        )
     if (weight < 0).any():
         where = int(np.flatnonzero(weight < 0)[0])
         raise ValueError(
-            f"sample_weight is negative in row {where} ({weight[where]:g}); "
+            f"sample_weight is negative in row {first_row + where} ({weight[where]:g}); "
             "weights must be at least 0"
         )
     if weight.max(initial=0.0) > _LARGEST:
@@ -292,7 +409,7 @@ def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
     """Check a prior on the weights and bring it to a mean of 1; None stays None."""
     if prior is None:
         return None
-    array = np.asarray(prior, dtype=np.float64)
+    array = _as_floats(name, prior)
     if array.shape != (p,):
         raise ValueError(f"{name} has shape {array.shape}, but X has {p} features")
     if not np.isfinite(array).all() or (array < 0).any() or not (array > 0).any():
@@ -332,7 +449,7 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
                 f"init={init!r} is unknown; give 'k-means++', 'random' or an array of {k} x {p}"
             )
         return init
-    array = np.array(init, dtype=np.float64)
+    array = _as_floats("init", init)
     if array.shape != (k, p):
         raise ValueError(
             f"init has shape {array.shape}, but k={k} centroids in {p} features need ({k}, {p})"

@@ -65,7 +65,7 @@ class BootstrapResults(SummaryMixin):
     weight_draws : ndarray of shape (n_boot, p)
         Weights in the resamples.
     centroid_shifts : ndarray of shape (n_boot, k, p)
-        Centroids in the resamples minus the fit's, in data units and single precision.
+        Centroids in the resamples minus the fit's, in data units.
     weight_jackknife, centroid_jackknife : ndarray
         The same with one part of the rows after the other left out.
     threshold : float
@@ -179,9 +179,13 @@ class BootstrapResults(SummaryMixin):
             ``lower``, ``upper``, ``se``.
         """
         theta = self.centroids.to_numpy(dtype=float)
-        shifts = self.centroid_shifts.astype(float)
+        shifts = np.asarray(self.centroid_shifts, dtype=np.float64)
         lower, upper = self._ends(
-            shifts, np.zeros_like(theta), self.centroid_jackknife.astype(float), level, method
+            shifts,
+            np.zeros_like(theta),
+            np.asarray(self.centroid_jackknife, dtype=np.float64),
+            level,
+            method,
         )
         k, p = theta.shape
         return pd.DataFrame(
@@ -355,8 +359,8 @@ def bootstrap(
     k, p = source.centroids.shape
 
     def shifts(fits: list[Any]) -> np.ndarray:
-        moved = [(fit.centroids - source.centroids).astype(np.float32) for fit in fits]
-        return np.array(moved, dtype=np.float32).reshape(-1, k, p)
+        moved = [fit.centroids - source.centroids for fit in fits]
+        return np.array(moved, dtype=np.float64).reshape(-1, k, p)
 
     return BootstrapResults(
         weights=results.weights,

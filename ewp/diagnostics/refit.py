@@ -19,7 +19,7 @@ import numpy as np
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
-from ewp.data.validation import check_sample_weight
+from ewp.data.validation import check_sample_weight, row_names
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
 from ewp.engine.base import RowMass
@@ -131,7 +131,7 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
             )
         weight = results.sample_weight
     else:
-        weight = check_sample_weight(sample_weight, len(array))
+        weight = check_sample_weight(sample_weight, len(array), row_names(rows))
         nearest = nearest_centroids(array, theta, weights, center, scale)[0]
         strange = float(np.mean(nearest != labels))
         if strange > _STRANGE:

@@ -32,7 +32,7 @@ from ewp.data.canonical import (
     varying_columns,
 )
 from ewp.data.rows import is_row_source
-from ewp.engine.base import Partition, RowEngine, RowMass
+from ewp.engine.base import Deviations, Partition, RowEngine, RowMass
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.engine.kernel import (
     Metric,
@@ -42,6 +42,7 @@ from ewp.engine.kernel import (
     block_distances,
     block_lengths,
     block_statistics,
+    hard_sums,
 )
 
 __all__ = ["ArrayEngine", "centroid_distances", "nearest_centroids"]
@@ -330,6 +331,20 @@ class ArrayEngine(RowEngine):
         labels, nearest = zip(*found, strict=True)
         return np.concatenate(labels), np.concatenate(nearest, axis=1)
 
+    def deviations(self, theta: Array, weights: Array) -> Deviations:
+        """Sums of differences to the nearest centroids, see `Engine.deviations`."""
+        labels, nearest = self.assign(theta, weights)
+        mass = np.ones(self.n) if self.sample_weight is None else self.sample_weight
+        k = len(theta)
+        sums, squares = np.zeros((k, self.p)), np.zeros(self.p)
+        for rows in self._slices(block_rows(self.p, k)):
+            difference = self.rows(rows)
+            difference -= theta[labels[rows]]
+            sums += hard_sums(labels[rows], k, mass[rows], difference)
+            difference *= difference
+            squares += mass[rows] @ difference
+        return Deviations(np.bincount(labels, mass, k).astype(float), sums, squares, float(mass @ nearest))
+
     def lengths(self, weights: Array) -> Array:
         """Squared weighted lengths of all rows."""
         metric = self._metric(np.zeros((1, self.p)), weights)
@@ -408,7 +423,9 @@ class ArrayEngine(RowEngine):
         if self.prepared is not None:
             found = self.prepared[index]
             return found.copy() if isinstance(index, slice) else found
-        result = np.asarray(self.X[index], dtype=np.float64) - self.center
+        values = self.X[index]
+        # in C order whatever the data's: sums depend on it in their last digits
+        result = np.subtract(values, self.center, out=np.empty(values.shape))
         result /= self.scale
         return result
 

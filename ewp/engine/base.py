@@ -18,7 +18,7 @@ from ewp.common.types import Array
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import Metric, Statistics, StepFunction
 
-__all__ = ["Engine", "Partition", "RowEngine", "RowMass"]
+__all__ = ["Deviations", "Engine", "Partition", "RowEngine", "RowMass"]
 
 
 class Partition(NamedTuple):
@@ -58,6 +58,33 @@ class RowMass:
     def of_rows(self, rows: slice) -> Array:
         """Return the weights of some rows, an array (runs, rows)."""
         return self.table[:, rows][self.index]
+
+
+class Deviations(NamedTuple):
+    """Sums over the rows of every cluster, of differences to its centroid.
+
+    Differences keep the digits that sums of squares about one common point lose where clusters lie
+    far apart.
+
+    Attributes
+    ----------
+    mass : ndarray of shape (k,)
+        Weight of the rows.
+    sums : ndarray of shape (k, p)
+        Weighted sums of the differences.
+    squares : ndarray of shape (p,)
+        Weighted sums of their squares, over all clusters.
+    nearest : float
+        Weighted sum of the squared distances to the nearest centroid.
+    """
+
+    mass: Array
+    sums: Array
+    squares: Array
+    nearest: float
+
+    def __add__(self, other: Any) -> Deviations:
+        return Deviations(*(one + more for one, more in zip(self, other, strict=True)))
 
 
 class Engine(ABC):
@@ -125,6 +152,10 @@ class Engine(ABC):
     @abstractmethod
     def label(self, theta: Array, weights: Array) -> Partition:
         """Assign every row to its nearest of k centroids."""
+
+    @abstractmethod
+    def deviations(self, theta: Array, weights: Array) -> Deviations:
+        """Sums over the rows of every one of k centroids, from differences to it."""
 
     def metric(self, theta: Array, weights: Array) -> Metric:
         """Prepare centroids and weights of some runs for a pass."""

@@ -8,7 +8,8 @@ is lost are made again by Dask from the graph of the user's collection.
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ from ewp.common.types import Array
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.sources import is_dask
 from ewp.data.validation import check_data, check_sample_weight, check_weight_values
-from ewp.engine.array import ArrayEngine, nearest_centroids
-from ewp.engine.base import Engine, Partition, RowMass
+from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
+from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
 
-__all__ = ["DaskEngine", "lazy_labels"]
+__all__ = ["DaskEngine", "lazy_distances", "lazy_labels", "lazy_nearest"]
 
 
 def _as_array(X: Any) -> Any:
@@ -37,19 +38,19 @@ def _as_array(X: Any) -> Any:
             )
         X = X.to_dask_array(lengths=True)
     if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimensions; rows by columns are needed")
+        raise ValueError(f"X has {X.ndim} dimension(s); rows by columns are needed")
     if np.isnan(X.shape[0]):
-        X = X.compute_chunk_sizes()
+        X = X.copy().compute_chunk_sizes()
     return X.rechunk({1: -1})
 
 
-def _checked(block: Any, weight: Any) -> tuple[Array, Array | None]:
+def _checked(block: Any, weight: Any, first_row: int) -> tuple[Array, Array | None]:
     """One block of validated rows and their weights."""
     if not len(block):
         return np.empty(block.shape), None
     # what has travelled between processes may lie across the bounds of words, which is slow
-    array = np.require(check_data(block), requirements="A")
-    return array, None if weight is None else check_weight_values(weight)
+    array = np.require(check_data(block, first_row=first_row), requirements="A")
+    return array, None if weight is None else check_weight_values(weight, first_row=first_row)
 
 
 def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Array, Array]:
@@ -128,9 +129,32 @@ def _label(engine: ArrayEngine, theta: Array, weights: Array) -> Partition:
     return engine.label(theta, weights)
 
 
-def _predict(block: Array, theta: Array, weights: Array, center: Array, scale: Array) -> np.ndarray:
+def _deviations(engine: ArrayEngine, theta: Array, weights: Array) -> Deviations:
+    return engine.deviations(theta, weights)
+
+
+def _of_block(
+    block: Any, function: Callable[..., Any], metric: tuple[Array, ...], block_info: Any = None
+) -> Any:
+    """Apply a function of new rows and a metric to a block."""
+    if not len(block):  # a partition that a filter has emptied
+        block = np.zeros((1, len(metric[1])))
+        return function(block, *metric)[:0]
+    first_row = block_info[0]["array-location"][0][0] if block_info else 0
     with one_blas_thread():
-        return nearest_centroids(check_data(block), theta, weights, center, scale)[0]
+        return function(check_data(block, first_row=first_row), *metric)
+
+
+def _labels(*rows_and_metric: Array) -> Array:
+    return nearest_centroids(*rows_and_metric)[0]
+
+
+def _nearest(*rows_and_metric: Array) -> Array:
+    return nearest_centroids(*rows_and_metric)[1]
+
+
+def _distances(*rows_and_metric: Array) -> Array:
+    return np.sqrt(centroid_distances(*rows_and_metric))
 
 
 def lazy_labels(X: Any, *metric: Array) -> Any:
@@ -142,13 +166,27 @@ def lazy_labels(X: Any, *metric: Array) -> Any:
     *metric : ndarray
         Centroids in data units, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
     """
+    return _as_array(X).map_blocks(
+        _of_block, function=_labels, metric=metric, drop_axis=1, dtype=np.intp
+    )
+
+
+def lazy_nearest(X: Any, *metric: Array) -> Any:
+    """Squared distances of Dask rows to their nearest centroids, see `lazy_labels`."""
+    return _as_array(X).map_blocks(
+        _of_block, function=_nearest, metric=metric, drop_axis=1, dtype=np.float64
+    )
+
+
+def lazy_distances(X: Any, *metric: Array) -> Any:
+    """Distances (not squared) of Dask rows to all centroids, see `lazy_labels`."""
     array = _as_array(X)
     return array.map_blocks(
-        functools.partial(_predict, theta=metric[0], weights=metric[1]),
-        center=metric[2],
-        scale=metric[3],
-        drop_axis=1,
-        dtype=np.intp,
+        _of_block,
+        function=_distances,
+        metric=metric,
+        chunks=(array.chunks[0], (len(metric[0]),)),
+        dtype=np.float64,
     )
 
 
@@ -183,9 +221,12 @@ class DaskEngine(Engine):
             sample_weight = sample_weight.rechunk((array.chunks[0],))
             weights = list(sample_weight.to_delayed().ravel())
         check = delayed(_checked, pure=True)
+        lengths = array.chunks[0]
         parts = [
-            check(block, weight)
-            for block, weight in zip(array.to_delayed().ravel(), weights, strict=True)
+            check(block, weight, end - length)
+            for block, weight, end, length in zip(
+                array.to_delayed().ravel(), weights, accumulate(lengths), lengths, strict=True
+            )
         ]
         parts = list(persist(*parts))
         shift = np.asarray(array[0].compute(), dtype=np.float64)
@@ -197,7 +238,6 @@ class DaskEngine(Engine):
             self.scale = np.where(deviation > 0, deviation, 1.0)
         self.squares = squares / self.scale**2
         make = delayed(_engine, pure=True)
-        lengths = array.chunks[0]
         engines = [
             make(part, self.center, self.scale)
             for part, length in zip(parts, lengths, strict=True)
@@ -233,6 +273,10 @@ class DaskEngine(Engine):
     def _mean(self, parts: list[Any], shift: Array) -> tuple[float, Array]:
         for _ in range(2):
             total, first, _ = self._sums(parts, shift)
+            if not total:
+                raise ValueError(
+                    "all of sample_weight is zero; at least one row needs a positive weight"
+                )
             shift = shift + first / total
         return total, shift
 
@@ -251,6 +295,11 @@ class DaskEngine(Engine):
         for part in self._pass(_statistics, self.metric(theta, weights), s):
             total += part
         return total
+
+    def deviations(self, theta: Array, weights: Array) -> Deviations:
+        """Sums of differences to the nearest centroids, see `Engine.deviations`."""
+        first, *others = self._pass(_deviations, theta, weights)
+        return sum(others, start=first)
 
     def sample(self, size: int) -> ArrayEngine:
         """Return at most `size` distinct rows in the same coordinates."""

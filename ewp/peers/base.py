@@ -25,6 +25,7 @@ from ewp.common.checks import check_integer, check_number
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.validation import (
+    as_table,
     check_data,
     check_distinct,
     check_init,
@@ -32,6 +33,7 @@ from ewp.data.validation import (
     check_spread,
     generator,
     remember_features,
+    row_names,
 )
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
 from ewp.solver.fit import solve
@@ -147,15 +149,17 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         )
 
     def _fit(self, X: Any, sample_weight: Any) -> Self:
+        X = as_table(X)
         array = check_data(X)
-        remember_features(self, X, reset=True)
         options = self._options(array.shape[1])
-        weight = check_sample_weight(sample_weight, len(array))
+        weight = check_sample_weight(sample_weight, len(array), row_names(X))
         check_distinct(array, options.n_clusters, weight)
         with one_blas_thread():
             engine = ArrayEngine(array, weight, n_jobs=self.n_jobs)
             check_spread(engine.squares, options.n_clusters)
             found = self._search(engine, options, generator(self.random_state))
+            # only a fit that has succeeded may change what the estimator knows
+            remember_features(self, X, reset=True)
             self._center = engine.center
             self.metric_ = self._rule(engine).metric(found.weights)
             self.cluster_centers_ = found.centroids
@@ -181,6 +185,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
+        X = as_table(X)
         array = check_data(X)
         remember_features(self, X, reset=False)
         return array
@@ -229,7 +234,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         float
         """
         array = self._checked(X)
-        weight = check_sample_weight(sample_weight, len(array))
+        weight = check_sample_weight(sample_weight, len(array), row_names(X))
         with one_blas_thread():
             engine = ArrayEngine(array, weight, center=self._center)
             theta = engine.to_engine_units(self.cluster_centers_)

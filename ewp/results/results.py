@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
+from ewp.data.sources import in_memory, take_rows
 from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
@@ -310,6 +311,7 @@ class EWPResults(SummaryMixin, ReportMixin):
             A copy of the data, row names kept, with the columns ``.cluster`` and ``.distance``.
         """
         rows, fitted = self.rows_of(X)
+        rows = in_memory(rows)
         for name in (".cluster", ".distance"):
             if isinstance(rows, pd.DataFrame) and name in rows.columns:
                 raise ValueError(f"the data already have a column {name!r}: rename or drop it")
@@ -341,6 +343,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         pandas.Series or numpy.ndarray
             Cluster numbers: a Series with X's row names for a DataFrame, else an array.
         """
+        X = in_memory(X)
         nearest, _ = nearest_centroids(self.checked(X), *self.metric())
         if isinstance(X, pd.DataFrame):
             return pd.Series(nearest, index=X.index, name="cluster")
@@ -359,6 +362,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         pandas.DataFrame or numpy.ndarray of shape (n, k)
             A DataFrame with X's row names for a DataFrame, else an array.
         """
+        X = in_memory(X)
         d = np.sqrt(np.maximum(centroid_distances(self.checked(X), *self.metric()), 0.0))
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
@@ -402,11 +406,9 @@ class EWPResults(SummaryMixin, ReportMixin):
         matplotlib.axes.Axes
         """
         rows, fitted = self.rows_of(X)
-        if not hasattr(rows, "shape"):
-            rows = np.asarray(rows)
         # Only the rows to be drawn are read: the data may be a memory-mapped file.
-        drawn = subsample(rows.shape[0])
-        rows = rows.iloc[drawn] if isinstance(rows, pd.DataFrame) else rows[drawn]
+        drawn = subsample(len(rows))
+        rows = take_rows(rows, drawn)
         labels = self.labels.to_numpy()[drawn] if fitted else np.asarray(self.predict(rows))
         theta, weights, center, scale = self.metric()
         return plot_clusters(
@@ -485,7 +487,7 @@ class EWPResults(SummaryMixin, ReportMixin):
     def checked(self, X: Any) -> np.ndarray:
         """Check rows for prediction against the features of the fit."""
         # A file keeps names such as dates or tuples as text: the same text is the same feature.
-        names = self.feature_names
+        X, names = in_memory(X), self.feature_names
         renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
         if renamed and list(map(str, X.columns)) == list(map(str, names)):
             X = X.set_axis(names, axis=1)

@@ -186,10 +186,19 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
-    for name, least in (("weights", 0.0), ("prior", 0.0), ("scale", np.nextafter(0, 1))):
-        values = np.asarray(fields[name])
+    bounds = {
+        "weights": 0.0,
+        "prior": 0.0,
+        "scale": np.nextafter(0, 1),
+        "center": -np.inf,
+        "centroids": -np.inf,
+    }
+    for name, least in bounds.items():
+        values = np.asarray(fields[name], dtype=np.float64)
         if not (np.isfinite(values).all() and (values >= least).all()):
             raise ValueError(f"{name} must be finite and at least {least:g}")
+    if not np.isclose(fields["weights"].sum(), 1.0):
+        raise ValueError("the weights do not sum to 1")
     options = dict(header["options"])
     fields["named_features"] = bool(options.pop("named_features", True))
     fields["selection"] = options.pop("selection", None)

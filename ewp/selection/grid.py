@@ -15,7 +15,7 @@ from scipy.special import entr, softmax
 from ewp.common.checks import check_choice, check_integer
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
-from ewp.data.validation import check_data, check_distinct, check_sample_weight
+from ewp.data.validation import check_data, check_distinct, check_sample_weight, row_names
 from ewp.engine.array import ArrayEngine
 
 __all__ = ["lambda_path", "penalty_grid"]
@@ -100,7 +100,7 @@ def lambda_path(
     [2.0, 7.5, 28.3, 106.4, 400.0]
     """
     array = check_data(X)
-    weight = check_sample_weight(sample_weight, len(array))
+    weight = check_sample_weight(sample_weight, len(array), row_names(X))
     check_distinct(array, check_integer("k", k, least=1), weight)
     check_choice("scale", scale, (None, "standard"))
     check_choice("dispersion", dispersion, ("within", "between"))

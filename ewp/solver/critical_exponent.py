@@ -52,7 +52,9 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
     used = np.flatnonzero(weights * engine.squares > 0)
     if not len(used):
         return -np.inf  # all rows equal: nothing can split, and no exponent is critical
-    root = np.sqrt(weights[used])
+    # rows count by their direction alone: a power of 2 keeps their squares within range
+    length = float(weights[used] @ engine.squares[used]) / engine.total
+    root = np.ldexp(np.sqrt(weights[used]), -math.frexp(math.sqrt(length))[1])
     size = max(_BLOCK_BYTES // (8 * len(used)), 16)
     starts = range(0, engine.n, size)
     prepared = engine.n * len(used) * 8 <= _KEPT_BYTES

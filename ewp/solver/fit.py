@@ -21,7 +21,9 @@ from ewp.data.canonical import order_clusters
 from ewp.data.validation import check_spread
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine, Partition
+from ewp.engine.kernel import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
+from ewp.solver.differences import digits_are_lost, settle_digits
 from ewp.solver.iterate import Solution, step_of_run
 from ewp.solver.multistart import Multistart, StartRecord, multistart
 from ewp.solver.polish import PolishEffort
@@ -33,6 +35,8 @@ __all__ = ["Fit", "FitOptions", "WarmStart", "fit_array", "fit_engine", "solve"]
 
 #: Tolerance of fits that are many, and their most steps.
 _COARSE, _COARSE_STEPS = 1e-3, 60
+#: Standard deviations from which the rows can no longer be told apart.
+_FARTHEST = 1e10
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,19 +180,32 @@ class Fit:
         return self.partition.labels
 
 
-def _canonical(engine: Engine, solution: Solution, metric: Array) -> Solution:
-    """Put the clusters into their canonical order."""
+def _canonical(engine: Engine, solution: Solution, metric: Array) -> RunStatistics:
+    """Put the clusters into their canonical order and return the statistics of the last step."""
     statistics = engine.step_function()
     for _ in range(len(solution.theta)):
         # as they will be in data units, where the last digit decides between equal centroids
         theta = engine.to_engine_units(engine.to_data_units(solution.theta))
-        mass = step_of_run(statistics, theta, metric, -math.inf).mass / engine.total
-        order = order_clusters(theta, metric, mass)
+        found = step_of_run(statistics, theta, metric, -math.inf)
+        order = order_clusters(theta, metric, found.mass / engine.total)
         # rows between equal centroids go to the first, which changes when these are sorted
         if (order == np.arange(len(order))).all():
             break
         solution.theta = solution.theta[order]
-    return solution
+    return found
+
+
+def _check_reach(engine: Engine, init: Array) -> None:
+    """Check that starting centroids are not so far away that the data are one point from there."""
+    spread = math.sqrt(float(engine.squares.sum()) / engine.total)
+    away = np.abs(engine.to_engine_units(init))
+    j, column = np.unravel_index(int(np.argmax(away)), away.shape)
+    if away[j, column] > _FARTHEST * spread > 0.0:
+        raise ValueError(
+            f"init: centroid {j} is {init[j, column]:.3g} in column {column}, "
+            f"{away[j, column] / spread:.0e} standard deviations from the data; give centroids "
+            "among them"
+        )
 
 
 def solve(
@@ -226,7 +243,9 @@ def solve(
     on_step : callable, optional
         Called at every step with the number of runs that take it.
     """
-    found, starts = multistart(
+    if not isinstance(init, str):
+        _check_reach(engine, init)
+    best, starts = multistart(
         engine,
         k,
         rule,
@@ -240,7 +259,11 @@ def solve(
         known=known,
         on_step=on_step,
     )
-    return Multistart(_canonical(engine, found, rule.metric(found.weights)), starts)
+    found_there = _canonical(engine, best, rule.metric(best.weights))
+    if math.isinf(best.trace[-1].s) and digits_are_lost(found_there, best.theta, rule):
+        best = settle_digits(engine, best, rule, max_iter=max_iter, tol=tol)
+        _canonical(engine, best, rule.metric(best.weights))
+    return Multistart(best, starts)
 
 
 def default_prior(varying: np.ndarray) -> Array:
