@@ -116,11 +116,11 @@ def fit_model(
     options = check_options(options, source.p, source.columns)
     k = options.n_clusters
     source.check_clusters(k)
-    selecting, fitting = generator(options.random_state).spawn(2)
+    fitting = generator(options.random_state)
     outcome, warm_starts = None, []
     if options.lam == "auto":
         rows, weight, factor = rows_for_selection(source, k)
-        outcome = select_candidate(rows, weight, options, selection, selecting)
+        outcome = select_candidate(rows, weight, options, selection)
         # a single start may fail where those of the folds did not
         options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_k", "plot_lambda", "selection_reason"]
 
+#: Adjusted Rand index from which two partitions are told to agree.
+_SAME_PARTITION = 0.9
+
 
 def selection_reason(record: dict[str, Any]) -> str:
     """Put a decision (`ewp.selection.decision.SelectionOutcome.record`) into two sentences."""
@@ -40,6 +43,21 @@ def selection_reason(record: dict[str, Any]) -> str:
     if other is not None:
         second = family_name(other["scaling"], other["dispersion"])
         text += f" Runner-up: lambda = {short(other['lam'])} on {second}, {short(other['score'])}."
+    alike = record.get("alike")
+    if alike is not None and alike["count"] > 1:
+        text += (
+            f" Penalties from {short(alike['smallest'])} to {short(alike['largest'])} score as "
+            "well (within one standard error of the difference)"
+        )
+        if alike["agreement"] is not None:
+            text += (
+                ", and their partitions agree with this one: adjusted Rand index "
+                f"{short(alike['agreement'], 2)} or more"
+                if alike["agreement"] >= _SAME_PARTITION
+                else ", but some of them lead to other partitions: adjusted Rand index "
+                f"{short(alike['agreement'], 2)}"
+            )
+        text += "."
     if not record["complete"]:
         text += " The selection was interrupted: finished replicates only."
     return text

@@ -21,6 +21,7 @@ from ewp.common.types import Array
 from ewp.data.canonical import distinct_groups
 from ewp.display.formatting import counted, short
 from ewp.engine.kernel import hard_sums
+from ewp.metrics import rand_index
 from ewp.selection.criteria import CRITERIA, Criterion, OwnCriterion
 from ewp.selection.search import (
     MIN_LEAD,
@@ -45,6 +46,10 @@ __all__ = [
 
 #: Partitions of the replicates that the fit to all rows tries, and rows looked at together.
 _MOST_WARM_STARTS, _ROWS = 5, 4096
+#: Seed of the replicates.
+_SEED = 0
+#: Standard errors of the difference to the best up to which a penalty does as well.
+_ALIKE = 1.0
 
 
 @dataclass(frozen=True)
@@ -260,6 +265,31 @@ class SelectionOutcome:
         """Return the partitions found on the way, for data that weigh `factor` times as much."""
         return [one._replace(dispersion=factor * one.dispersion) for one in self.found]
 
+    def _alike(self) -> dict[str, Any] | None:
+        """Penalties of the chosen family that do as well, and how alike their partitions are."""
+        chosen, _, _, top = self.decision
+        family = [entry for entry in self.entries if entry.family == chosen.family]
+        complete = len(chosen.scores)
+        rivals = [
+            entry
+            for entry in family
+            if complete and len(entry.scores) == complete and within_tolerance(entry, top, _ALIKE)
+        ]
+        if not rivals or len(family) < 2:
+            return None
+        copies = chosen.scores[0].copies
+        agreement = [
+            float(np.mean([rand_index(*pair, copies) for pair in pairs]))
+            for entry in rivals
+            if (pairs := list(zip(entry.partitions, chosen.partitions, strict=True)))
+        ]
+        return {
+            "smallest": min(entry.lam for entry in rivals),
+            "largest": max(entry.lam for entry in rivals),
+            "count": len(rivals),
+            "agreement": min(agreement) if agreement else None,
+        }
+
     def record(self) -> dict[str, Any]:
         """Return the decision as plain data, for the results and their file."""
         chosen, runner_up, best, top = self.decision
@@ -275,6 +305,7 @@ class SelectionOutcome:
             "family_best_score": top.mean,
             "runner_up": None if runner_up is None else runner_up.record(self.criterion),
             "total": self.total,
+            "alike": self._alike(),
             "curve": [
                 entry.record(self.criterion) | {"replicates": len(entry.scores)}
                 for entry in self.entries
@@ -287,9 +318,11 @@ def select_candidate(
     weight: Array | None,
     options: FitOptions,
     selection: SelectionOptions,
-    rng: np.random.Generator,
 ) -> SelectionOutcome:
     """Choose among penalties and families.
+
+    The replicates are drawn from a seed of their own: the choice belongs to the data, and another
+    seed of the fit does not change it.
 
     Parameters
     ----------
@@ -299,7 +332,6 @@ def select_candidate(
         Options of the fits; the penalty is ignored, and what is "auto" in scaling and form is
         open.
     selection : SelectionOptions
-    rng : Generator
     """
     criterion, rule = selection.make_criterion(), selection.make_rule()
     lams, n_lams = selection.penalties(), check_integer("n_lams", selection.n_lams, least=1)
@@ -329,7 +361,7 @@ def select_candidate(
         entries,
         criterion,
         options,
-        rng,
+        np.random.default_rng(_SEED),
         n_jobs=options.n_jobs,
         progress=options.progress,
     )

@@ -31,7 +31,10 @@ _BLOCK = 10
 #: Products that the automatic starts of a fit may cost, and what a number beside the features of a
 #: row costs; steps of a start.
 _PRODUCTS, _OVERHEAD, _STEPS = 1.2e8, 20, 20
-#: The fewest and the most automatic starts where they cost nothing, and how many must agree.
+#: How much more starts cost whose polish searches the partition of each of them.
+_SEARCHED = 1.5
+#: The fewest and the most automatic starts where they cost nothing, and how many must agree; fewer
+#: starts are enough if half of them do.
 _FEWEST, _MOST, _AGREE = 20, 100, 4
 #: Objectives that differ by less than this part of the weighted sum of squares are the same.
 _SAME = 1e-5
@@ -61,6 +64,8 @@ class StartPlan(NamedTuple):
         if not isinstance(n_init, str):
             return cls(n_init, n_init, n_init + 1)
         cost = float(engine.n) * k * (engine.p + _OVERHEAD) * _STEPS
+        if not polishes_together(engine, k):
+            cost *= _SEARCHED
         most = int(min(max(_PRODUCTS / cost, 1), _MOST)) if k > 1 else 1
         return cls(min(_FEWEST, most), most, _AGREE)
 
@@ -169,7 +174,7 @@ def multistart(
         ended += block
         best = min(one.objective for one in ended)
         agreeing = sum(one.objective <= best + same for one in ended)
-        if len(ended) >= plan.fewest and agreeing >= plan.agree:
+        if agreeing >= plan.agree and (len(ended) >= plan.fewest or 2 * agreeing >= len(ended)):
             break
     others = [
         iterate(engine, theta, weights, rule, Hard(), finish="polish", **limits)

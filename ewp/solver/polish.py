@@ -309,8 +309,9 @@ def _rounds(
     """Search and descend until no metric leads to anything lower."""
     metrics = effort.sharpness * effort.rounds
     failures = 0
-    for power in metrics:
-        candidate = descend(engine, *search(engine, solution, power, rule, rng))
+    for number, power in enumerate(metrics):
+        fresh = number % len(effort.sharpness) > 0
+        candidate = descend(engine, *search(engine, solution, power, rule, rng, fresh=fresh))
         better = lower(solution, candidate)
         failures = failures + 1 if better is solution else 0
         if failures == len(effort.sharpness):
@@ -339,18 +340,23 @@ def search(
     sharpness: float,
     rule: WeightRule,
     rng: np.random.Generator,
+    *,
+    fresh: bool = False,
 ) -> tuple[Array, Array]:
-    """Search the partition in the metric of the weights to a power: centroids and weights."""
+    """Search the partition in the metric of the weights to a power: centroids and weights.
+
+    From the centroids that are known, or from fresh seeds.
+    """
     k = len(solution.theta)
     weights = solution.weights**sharpness
     weights /= weights.sum()
     metric = rule.metric(weights[None])[0]
     points, used = _search_points(engine, k, metric, rng)
-    seeds = [
-        solution.theta[:, used] * np.sqrt(metric[used]),
-        kmeans_plus_plus(points, k, seed_numbers(rng, 1, k))[0],
-    ]
-    found = min((breathing_kmeans(points, seed, rng) for seed in seeds), key=lambda c: c.error)
+    if fresh:
+        seed = kmeans_plus_plus(points, k, seed_numbers(rng, 1, k))[0]
+    else:
+        seed = solution.theta[:, used] * np.sqrt(metric[used])
+    found = breathing_kmeans(points, seed, rng)
     # features left out start at their mean, without weight
     theta = np.zeros_like(solution.theta)
     theta[:, used] = found.theta / np.sqrt(metric[used])
