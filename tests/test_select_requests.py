@@ -19,7 +19,7 @@ def data():
 
 def test_interruption_keeps_what_is_finished(data, monkeypatch):
     X, _, _ = data
-    monkeypatch.setattr(Predictive, "score", interrupted_from(9, Predictive.score))
+    monkeypatch.setattr(Predictive, "score_all", interrupted_from(3, Predictive.score_all))
     with pytest.warns(UserWarning, match="interrupted"):
         chosen = ewp.select_lambda(X, 4, n_lams=3, scale="standard", random_state=0)
     assert not chosen.complete

@@ -211,7 +211,7 @@ class Store:
         killed: list[Cell] = []
         failures: list[str] = []
         with tqdm(
-            total=len(wanted), initial=len(wanted) - len(missing), unit="cell", disable=not progress
+            total=len(wanted), initial=len(wanted) - len(missing), unit="cell", progress=progress
         ) as bar:
             while (lost := self._run(queue, n_jobs, failures, bar)) is not None:
                 killed += lost

@@ -343,7 +343,9 @@ class ArrayEngine(RowEngine):
             sums += hard_sums(labels[rows], k, mass[rows], difference)
             difference *= difference
             squares += mass[rows] @ difference
-        return Deviations(np.bincount(labels, mass, k).astype(float), sums, squares, float(mass @ nearest))
+        return Deviations(
+            np.bincount(labels, mass, k).astype(float), sums, squares, float(mass @ nearest)
+        )
 
     def lengths(self, weights: Array) -> Array:
         """Squared weighted lengths of all rows."""

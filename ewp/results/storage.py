@@ -182,6 +182,8 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     if _STARTS in header:
         fields[_STARTS] = unpack_frame(header[_STARTS], _STARTS, arrays)
         fields["n_starts"] = int(header["n_starts"])
+    else:
+        fields["n_starts"] = int(header["options"].get("n_init", 1))
     for name in _COLUMN_VECTORS:
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):

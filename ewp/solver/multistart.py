@@ -9,6 +9,7 @@ them have found the best objective, or until they have cost what they may.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -42,6 +43,8 @@ _SAME = 1e-5
 _POLISHED = 3
 #: Distinct optima that are described.
 _KEPT = 5
+#: Objectives that differ by less than this part of them are equal.
+_ROUNDING = 1e-9
 
 
 class StartPlan(NamedTuple):
@@ -227,7 +230,14 @@ def _summarise(
     """Return the lowest solution, and where the starts ended."""
     objective = np.array([one.objective for one in ended])
     distinct: list[Solution] = []
-    for one in sorted([*ended, *others], key=lambda one: one.objective):
+    lowest = min(one.objective for one in [*ended, *others])
+    # of equals the first one that was annealed, whose trace tells more
+    level = lowest + _ROUNDING * abs(lowest)
+    order = sorted(
+        [*ended, *others],
+        key=lambda one: (max(one.objective, level), math.isinf(one.trace[0].s)),
+    )
+    for one in order:
         if not distinct or one.objective > distinct[-1].objective + same:
             distinct.append(one)
     del distinct[_KEPT:]

@@ -15,6 +15,7 @@ import ewp
 from ewp.data.splits import Resampler
 from ewp.datasets import make_simulation2
 from ewp.diagnostics import bootstrap as module
+from ewp.diagnostics import refit as refitting
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.refit import fitted_data
 from ewp.results.results import EWPResults
@@ -228,6 +229,7 @@ def test_the_outcome_does_not_depend_on_the_number_of_processes(results):
 
 @pytest.mark.parametrize(("stop", "kept"), [(5, 4), (9, 8)])
 def test_an_interruption_keeps_what_is_finished(results, monkeypatch, stop, kept):
+    monkeypatch.setattr(refitting, "_LARGEST_BATCH", 1)
     monkeypatch.setattr(module, "refit", interrupted_from(stop, module.refit))
     with pytest.warns(UserWarning, match=f"{stop - 1} of 13 resamples are finished"):
         found = results.bootstrap(8, n_jackknife=5, random_state=0)
@@ -290,7 +292,7 @@ def test_the_options_of_the_fit_are_those_of_the_resamples(data, options):
         ({"threshold": -1.0}, "threshold=-1.0 must be a weight"),
         ({"threshold": 1.0}, "threshold=1.0 must be below 1"),
         ({"n_jobs": 0}, "n_jobs=0 must be None, a positive number"),
-        ({"progress": "yes"}, "progress='yes' must be True or False"),
+        ({"progress": "yes"}, "progress='yes' must be True, False or None"),
         ({"sample_weight": np.ones(160)}, "sample_weight belongs to X"),
     ],
 )

@@ -104,12 +104,12 @@ def test_what_is_still_to_go_bounds_the_distance_from_the_limit(simulation, monk
     seen = []
     statistics = ArrayEngine.statistics
 
-    def record(self, theta, weights, s):
+    def record(self, theta, weights, s, mass=None):
         seen.append((theta.copy(), weights.copy()))
-        return statistics(self, theta, weights, s)
+        return statistics(self, theta, weights, s, mass)
 
     monkeypatch.setattr(ArrayEngine, "statistics", record)
-    results = ewp.fit(simulation.X, 3, lam=0.05 * N, random_state=0, polish=False)
+    results = ewp.fit(simulation.X, 3, lam=0.05 * N, random_state=0, n_init=1, polish=False)
     path = along_s(results)
     seen = seen[: len(path)]  # what follows the iterations sorts the clusters
     theta, weights = seen[-1]

@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 
 import ewp
 from ewp.datasets import make_simulation2
+from ewp.diagnostics import refit as refitting
 from ewp.diagnostics import stability as module
 from ewp.diagnostics.stability import StabilityResults
 from ewp.metrics import jaccard
@@ -137,7 +138,8 @@ def test_the_outcome_does_not_depend_on_the_number_of_processes(results):
 
 
 def test_an_interruption_keeps_what_is_finished(results, monkeypatch):
-    monkeypatch.setattr(module, "_replicate", interrupted_from(4, module._replicate))
+    monkeypatch.setattr(refitting, "_LARGEST_BATCH", 1)
+    monkeypatch.setattr(module, "_replicates", interrupted_from(4, module._replicates))
     with pytest.warns(UserWarning, match="3 of 9 resamples are finished"):
         found = results.stability(9, random_state=0)
     assert (found.n_boot, found.complete) == (3, False)

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import ewp
 from ewp.datasets import make_simulation2
+from ewp.engine import array as engine_module
 from ewp.engine.array import ArrayEngine
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.solver.iterate import iterate, step_of_run
@@ -38,6 +39,7 @@ def exact_nearest(rows, theta, weights):
 def narrow_steps(monkeypatch):
     """Count the steps that leave features out."""
     seen = []
+    monkeypatch.setattr(engine_module, "_INCREMENTAL", 0)  # small data make a quick test
     plain = IncrementalHardStep._hard
 
     def counted(self, theta, weights, used):

@@ -4,34 +4,38 @@ import numpy as np
 import pytest
 
 from ewp.datasets import make_simulation2
+from ewp.selection import criteria as module
 from ewp.selection.criteria import Gap, Predictive, Stability
-from ewp.solver.fit import FitOptions, fit_array
+from ewp.solver.fit import FitOptions
 
 
-def test_gap_equals_a_written_out_reference():
+def test_gap_equals_a_written_out_reference(monkeypatch):
     X, _, _ = make_simulation2(4, n=200, p=10, random_state=0)
-    recipe = FitOptions(4, 10.0)
+    options = [FitOptions(4, lam) for lam in (10.0, 30.0)]
     criterion = Gap(3)
     (seeds,) = criterion.replicates(X, None, np.random.default_rng(0))
-    score = criterion.score(X, None, recipe, seeds, 7)
+    fitted = []
+    plain = module.fit_runs
 
-    def log_between(table):
-        fit = fit_array(table, None, recipe, np.random.default_rng(7))
-        mean = table.mean(axis=0)
-        total = 0.0
-        for j in range(4):
-            rows = table[fit.labels == j]
-            if len(rows):
-                total += len(rows) * ((rows.mean(axis=0) - mean) ** 2 @ fit.weights)
-        return np.log(total)
+    def recorded(engine, k, runs, options):
+        found = plain(engine, k, runs, options)
+        fitted.append((engine, found))
+        return found
 
-    null = []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        null.append(log_between(rng.permuted(X, axis=0)))
-    assert score.value == pytest.approx(log_between(X) - np.mean(null), rel=1e-8)
-    wanted = np.std(null) * np.sqrt(1 + 1 / 3)
-    assert criterion.spread([score]) == pytest.approx(wanted, rel=1e-8)
+    monkeypatch.setattr(module, "fit_runs", recorded)
+    scores = criterion.score_all(X, None, options, seeds, 7)
+    tables = [X] + [np.random.default_rng(seed).permuted(X, axis=0) for seed in seeds]
+    for one, score in enumerate(scores):
+        logs = []
+        for table, (engine, found) in zip(tables, fitted, strict=True):
+            np.testing.assert_array_equal(engine.X, table)
+            theta, w = engine.to_data_units(found.theta[one]), found.weights[one]
+            within = (((table[:, None] - theta) ** 2) @ w).min(axis=1).sum()
+            logs.append(np.log(((table - table.mean(axis=0)) ** 2 @ w).sum() - within))
+        gaps = logs[0] - np.array(logs[1:])
+        assert score.value == pytest.approx(gaps.mean(), rel=1e-8)
+        wanted = np.std(gaps) * np.sqrt(1 + 1 / 3)
+        assert criterion.spread([score]) == pytest.approx(wanted, rel=1e-8)
 
 
 def test_stability_of_clusters_is_high_and_of_one_noise_feature_is_not():

@@ -13,8 +13,8 @@ import ewp
 from ewp.datasets import make_simulation2
 from ewp.engine import array as engine_module
 from ewp.engine.array import ArrayEngine
-from ewp.solver.polish import WeightedPoints, _ascending, breathing_kmeans
-from ewp.solver.starts import kmeans_plus_plus
+from ewp.solver.breathing import WeightedPoints, _ascending, breathing_kmeans
+from ewp.solver.starts import kmeans_plus_plus, seed_numbers
 
 
 @settings(max_examples=50, deadline=None)
@@ -30,7 +30,7 @@ def test_distances_and_ranks_are_those_of_differences(seed, m, k, weighted):
     mass = rng.uniform(0.1, 3.0, m) if weighted else None
     points = WeightedPoints(X, mass)
     exact = cdist(X, theta, "sqeuclidean")
-    assert_allclose(points.distances(theta), exact, atol=1e-12)
+    assert_allclose(points.distances(theta[None])[0].T, exact, atol=1e-12)
     found = points.assign(theta)
     assert_array_equal(found.labels, exact.argmin(axis=1))
     assert_allclose(found.nearest, exact.min(axis=1), atol=1e-12)
@@ -81,7 +81,8 @@ def test_breathing_mends_a_merged_and_a_split_cluster():
 
 def test_seeding_spreads_over_distinct_rows():
     X = np.repeat(np.array([[0.0, 1.0], [5.0, -2.0], [-4.0, 3.0]]), 50, axis=0)
-    seeds = kmeans_plus_plus(WeightedPoints(X - X.mean(axis=0), None), 3, np.random.default_rng(0))
+    points = WeightedPoints(X - X.mean(axis=0), None)
+    (seeds,) = kmeans_plus_plus(points, 3, seed_numbers(np.random.default_rng(0), 1, 3))
     assert len(np.unique(seeds.round(9), axis=0)) == 3
 
 
@@ -131,9 +132,9 @@ def test_many_rows_are_polished_in_a_sample(monkeypatch):
     passes = []
     plain = ArrayEngine._pass
 
-    def counted(self, *arguments):
+    def counted(self, *arguments, **options):
         passes.append(self.n)
-        return plain(self, *arguments)
+        return plain(self, *arguments, **options)
 
     rough = ewp.fit(X, 12, lam, polish=False, **options)
     monkeypatch.setattr(ArrayEngine, "_pass", counted)

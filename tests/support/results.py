@@ -93,6 +93,7 @@ def make_results(
             scale="standard" if scaling == "standard" else None,
             dispersion="within",
         ),
+        "n_starts": 2,
         "data": pd.DataFrame(X, index=index, columns=features) if frame else X,
         "sample_weight": sample_weight,
         "spread": spread,
