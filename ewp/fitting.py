@@ -119,7 +119,7 @@ def fit_model(
     fitting = generator(options.random_state)
     outcome, warm_starts = None, []
     if options.lam == "auto":
-        rows, weight, factor = rows_for_selection(source, k)
+        rows, weight, factor = rows_for_selection(source, k, whole=selection.needs_all_rows)
         outcome = select_candidate(rows, weight, options, selection)
         # a single start may fail where those of the folds did not
         options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)

@@ -348,8 +348,9 @@ def select_k(
     check_choice("rule", rule, ("1se", "max"))
     source = open_source(X, sample_weight)
     source.check_clusters(numbers[-1])
-    rows, _, _ = rows_for_selection(source, numbers[-1])
-    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False).with_folds(rows)
+    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False)
+    rows, _, _ = rows_for_selection(source, numbers[-1], whole=how.needs_all_rows)
+    how = how.with_folds(rows)
     if not isinstance(random_state, int | np.integer):
         random_state = int(generator(random_state).integers(2**31))
     outcomes: dict[int, SelectionOutcome] = {}

@@ -10,8 +10,8 @@ from ewp.engine.dask import DaskEngine
 
 __all__ = ["make_engine", "rows_for_selection"]
 
-#: Rows on which penalties are compared when the data are not in memory.
-_SELECTION_ROWS = 10_000
+#: Rows on which penalties are compared, and rows a cluster; of more a sample is taken.
+_SELECTION_ROWS, _ROWS_A_CLUSTER = 10_000, 100
 
 
 def make_engine(
@@ -42,11 +42,20 @@ def make_engine(
 
 
 def rows_for_selection(
-    source: ArraySource | DaskSource, k: int
+    source: ArraySource | DaskSource, k: int, *, whole: bool = False
 ) -> tuple[Array, Array | None, float]:
-    """Rows to compare penalties on, their weights, and how much more all the data weigh."""
-    if isinstance(source, ArraySource) and source.in_memory:
+    """Rows to compare penalties on, their weights, and how much more all the data weigh.
+
+    Parameters
+    ----------
+    source : ArraySource or DaskSource
+    k : int
+    whole : bool
+        Take all rows of data in memory, as splits of the user's own refer to them.
+    """
+    most = max(_SELECTION_ROWS, _ROWS_A_CLUSTER * k)
+    if isinstance(source, ArraySource) and source.in_memory and (whole or source.n <= most):
         return source.array, source.weight, 1.0
     engine = make_engine(source, k, standardise=False)
-    part = engine.sample(max(_SELECTION_ROWS, 100 * k))
+    part = engine.sample(most)
     return part.X, part.sample_weight, engine.total / part.total

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from scipy.special import entr
 
 from ewp.common.types import Array
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
-from ewp.engine.array import ArrayEngine
-from ewp.engine.base import RowMass
 from ewp.metrics import rand_index
 from ewp.selection.density import PartitionDensity, resolution
-from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
+from ewp.selection.parts import CommonRows
 from ewp.solver.fit import FitOptions
-from ewp.solver.weights import RelativeEntropy
 
 __all__ = [
     "CRITERIA",
@@ -145,6 +141,18 @@ class CriterionDefaults:
 class CommonPasses(CriterionDefaults):
     """A criterion that fits all options in common passes."""
 
+    _kept: CommonRows | None = None
+
+    def rows(self, X: Array, weight: Array | None) -> CommonRows:
+        """Return the rows prepared for fits; those of the last call are kept."""
+        if self._kept is None or self._kept.engine.X is not X:
+            self._kept = CommonRows(X, weight)
+        return self._kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        # other processes prepare the rows themselves
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+
     def score(
         self, X: Array, weight: Array | None, options: FitOptions, replicate: Any, seed: int
     ) -> Score:
@@ -159,77 +167,6 @@ class OwnCriterion(CriterionDefaults):
         self.name = str(getattr(own, "name", type(own).__name__))
         self.unit = str(getattr(own, "unit", self.name))
         self.replicates, self.score, self.spread = own.replicates, own.score, own.spread
-
-
-class _Parts(NamedTuple):
-    """Fits of several options to several parts of the rows.
-
-    Attributes
-    ----------
-    engine : ArrayEngine
-    found : FittedRuns
-        One part after the other, and all options in each.
-    features : ndarray of shape (parts, options)
-        Effective numbers of features.
-    """
-
-    engine: ArrayEngine
-    found: FittedRuns
-    features: Array
-
-    def labels(self) -> np.ndarray:
-        """Partitions of all rows, (parts, options, n)."""
-        return self.found.labels(self.engine).reshape(*self.features.shape, -1)
-
-
-def _fit_parts(
-    X: Array,
-    weight: Array | None,
-    options: list[FitOptions],
-    parts: list[np.ndarray],
-    seed: int,
-) -> _Parts:
-    """Fit all options to parts of the rows, with the penalties in proportion to their weight."""
-    engine = ArrayEngine(X, weight)
-    mass = np.ones(len(X)) if weight is None else weight
-    table = np.zeros((len(parts), len(X)))
-    for part, rows in zip(table, parts, strict=True):
-        part[rows] = mass[rows]
-    count, of_part = len(options), np.repeat(np.arange(len(parts)), len(options))
-    lams = np.array([one.penalty for one in options])
-    standardise = np.array([one.standardise for one in options])
-    between = np.array([one.between for one in options])
-    shares = table.sum(axis=1) / engine.total
-    runs = Runs(
-        (lams * shares[:, None]).ravel(),
-        np.tile(standardise, len(parts)),
-        np.tile(between, len(parts)),
-        np.tile(_critical(engine, lams, standardise, between, options[0].prior), len(parts)),
-        np.full(count * len(parts), seed),
-        of_part * 4 + np.tile(2 * standardise + between, len(parts)),
-        RowMass(table, of_part),
-    )
-    found = fit_runs(engine, options[0].n_clusters, runs, options[0])
-    features = np.exp(entr(found.weights).sum(axis=1)).reshape(len(parts), count)
-    return _Parts(engine, found, features)
-
-
-def _critical(
-    engine: ArrayEngine,
-    lams: Array,
-    standardise: np.ndarray,
-    between: np.ndarray,
-    prior: Array | None,
-) -> Array:
-    """Critical exponents of all rows, which serve for the parts as well."""
-    squares = np.tile(engine.squares, (len(lams), 1))
-    own = np.divide(engine.total, squares, out=np.ones_like(squares), where=squares > 0)
-    units = np.where(standardise[:, None], own, 1.0)
-    known = engine.varying.astype(float) if prior is None else prior
-    if not known.any():
-        return np.full(len(lams), -np.inf)
-    rule = RelativeEntropy.of_runs(lams, squares, np.tile(known, (len(lams), 1)), between, units)
-    return critical_exponents(engine, rule.metric(rule.update(squares)))
 
 
 def _mean_error(scores: list[Score]) -> float:
@@ -304,7 +241,7 @@ class Predictive(CommonPasses):
     ) -> list[Score]:
         """Fit on a fold's training rows and score the partitions on its test rows."""
         (train, test), cell = replicate
-        fitted = _fit_parts(X, weight, options, [train], seed)
+        fitted = self.rows(X, weight).fit([train], options, seed)
         copies = _copies(weight)
         part = None if copies is None else copies[train]
         judged: dict[bytes, tuple[Array, int]] = {}
@@ -362,33 +299,30 @@ class Stability(CommonPasses):
     ) -> list[Score]:
         """Compare two fits, on the data and on permuted columns."""
         first, second, permutation = replicate
-        agreement, features = self._agreement(X, weight, [first, second], options, seed)
-        permuted = _permute(X, permutation)
-        chance, _ = self._agreement(permuted, weight, [first, second], options, seed)
+        agreement, features = _agreement(self.rows(X, weight), [first, second], options, seed)
+        permuted = CommonRows(_permute(X, permutation), weight)
+        chance, _ = _agreement(permuted, [first, second], options, seed)
         return [
             Score(_corrected(a, c), float(f), agreement=a)
             for a, c, f in zip(agreement, chance, features, strict=True)
         ]
 
-    @staticmethod
-    def _agreement(
-        X: Array,
-        weight: Array | None,
-        parts: list[np.ndarray],
-        options: list[FitOptions],
-        seed: int,
-    ) -> tuple[list[float], Array]:
-        fitted = _fit_parts(X, weight, options, parts, seed)
-        copies = _copies(weight)
-        agreement = [
-            0.0 if np.ptp(one) == 0 or np.ptp(two) == 0 else rand_index(one, two, copies)
-            for one, two in zip(*fitted.labels().astype(np.intp), strict=True)
-        ]
-        return agreement, fitted.features[0]
-
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over pairs."""
         return _mean_error(scores)
+
+
+def _agreement(
+    rows: CommonRows, parts: list[np.ndarray], options: list[FitOptions], seed: int
+) -> tuple[list[float], Array]:
+    """Adjusted Rand indices between fits to two parts, and effective features of the first."""
+    fitted = rows.fit(parts, options, seed)
+    copies = _copies(rows.engine.sample_weight)
+    agreement = [
+        0.0 if np.ptp(one) == 0 or np.ptp(two) == 0 else rand_index(one, two, copies)
+        for one, two in zip(*fitted.labels().astype(np.intp), strict=True)
+    ]
+    return agreement, fitted.features[0]
 
 
 @dataclass
@@ -422,10 +356,9 @@ class Gap(CommonPasses):
         seed: int,
     ) -> list[Score]:
         """Log dispersion of the data minus that of every permutation."""
-        found, features = _log_between(X, weight, options, seed)
-        null = np.array(
-            [_log_between(_permute(X, one), weight, options, seed)[0] for one in replicate]
-        )
+        found, features = _log_between(self.rows(X, weight), options, seed)
+        permuted = (CommonRows(_permute(X, one), weight) for one in replicate)
+        null = np.array([_log_between(rows, options, seed)[0] for rows in permuted])
         gaps = (found - null).T
         return [
             Score(float(own.mean()), float(f), own) for own, f in zip(gaps, features, strict=True)
@@ -456,15 +389,13 @@ def _permute(X: Array, seed: int) -> Array:
     return np.random.default_rng(seed).permuted(X, axis=0)
 
 
-def _log_between(
-    X: Array, weight: Array | None, options: list[FitOptions], seed: int
-) -> tuple[Array, Array]:
+def _log_between(rows: CommonRows, options: list[FitOptions], seed: int) -> tuple[Array, Array]:
     """Logarithms of the weighted dispersion between the clusters, and effective features.
 
     Of a single cluster the dispersion is the rounding error of the total, so that its gap is that
     of the totals, which is next to nothing.
     """
-    engine, found, features = _fit_parts(X, weight, options, [np.arange(len(X))], seed)
+    engine, found, features = rows.fit([np.arange(rows.engine.n)], options, seed)
     total = found.metric @ engine.squares
     hard = np.full(len(total), -np.inf)
     within = engine.statistics(found.theta, found.metric, hard).nearest

@@ -176,6 +176,13 @@ class SelectionOptions:
     #: Whether an interrupted selection is decided by the replicates that are finished.
     partial: bool = True
 
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether splits or a criterion of the user's own may refer to rows by number."""
+        made = self.make_criterion()
+        named = type(made) in CRITERIA.values()
+        return not (named and isinstance(getattr(made, "cv", 0), numbers.Number))
+
     def with_folds(self, X: Array) -> SelectionOptions:
         """Return the options with the criterion made and a splitter asked, once and for all."""
         return dataclasses.replace(self, criterion=self.make_criterion().for_rows(X, None))

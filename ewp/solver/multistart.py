@@ -39,8 +39,9 @@ _SEARCHED = 1.5
 _FEWEST, _MOST, _AGREE = 20, 100, 4
 #: Objectives that differ by less than this part of the weighted sum of squares are the same.
 _SAME = 1e-5
-#: Lowest starts of those so far that are polished.
-_POLISHED = 3
+#: Lowest starts of those so far that are polished, and share of them that must agree for an
+#: automatic number of starts to need no polish.
+_POLISHED, _CLEAR = 3, 0.8
 #: Distinct optima that are described.
 _KEPT = 5
 #: Objectives that differ by less than this part of them are equal.
@@ -160,6 +161,10 @@ def multistart(
             )
             begun.append(one.objective)
             polished.append(chosen[-1])
+        reached = sum(one <= min(begun) + same for one in begun)
+        if plan.agree <= reached >= _CLEAR * len(begun):
+            chosen = [False] * count
+            polished[first:] = chosen
         which = [i for i in range(count) if chosen[i]]
         lowest = [block[i] for i in which]
         if which and polishes_together(engine, k):
@@ -242,7 +247,11 @@ def _summarise(
             distinct.append(one)
     del distinct[_KEPT:]
     optima = np.array([one.objective for one in distinct])
-    counts = [int(np.sum((objective >= o) & (objective <= o + same))) for o in optima]
+    least = optima - 2.0 * _ROUNDING * np.abs(optima)
+    counts = [
+        int(np.sum((objective >= low) & (objective <= one + same)))
+        for low, one in zip(least, optima, strict=True)
+    ]
     agreement = np.ones(len(distinct))
     if len(distinct) > 1:
         rows = engine.sample_for_starts(len(ended[0].theta))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ewp.datasets import make_simulation2
-from ewp.selection import criteria as module
+from ewp.selection import parts as module
 from ewp.selection.criteria import Gap, Predictive, Stability
 from ewp.solver.fit import FitOptions
 

@@ -1,0 +1,107 @@
+"""Fits of many options to parts of the rows, in common passes: what the built-in criteria score.
+
+Options differ in penalty, scaling and form; parts are folds, subsamples, or all rows. The rows are
+prepared once for all replicates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import entr
+
+from ewp.common.types import Array
+from ewp.engine.array import ArrayEngine
+from ewp.engine.base import RowMass
+from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
+from ewp.solver.fit import FitOptions, default_prior
+from ewp.solver.weights import RelativeEntropy
+
+__all__ = ["CommonRows", "PartFits"]
+
+
+class PartFits(NamedTuple):
+    """Fits of several options to several parts of the rows.
+
+    Attributes
+    ----------
+    engine : ArrayEngine
+    found : FittedRuns
+        One part after the other, and all options in each.
+    features : ndarray of shape (parts, options)
+        Effective numbers of features.
+    """
+
+    engine: ArrayEngine
+    found: FittedRuns
+    features: Array
+
+    def labels(self) -> np.ndarray:
+        """Partitions of all rows, (parts, options, n)."""
+        return self.found.labels(self.engine).reshape(*self.features.shape, -1)
+
+
+class CommonRows:
+    """Rows that are fitted in parts.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    weight : ndarray of shape (n,) or None
+    """
+
+    def __init__(self, X: Array, weight: Array | None) -> None:
+        self.engine = ArrayEngine(X, weight)
+        self._critical: dict[tuple[float, bool, bool], float] = {}
+
+    def fit(self, parts: list[np.ndarray], options: list[FitOptions], seed: int) -> PartFits:
+        """Fit all options to all parts, with the penalties in proportion to the parts' weight.
+
+        Parameters
+        ----------
+        parts : list of ndarray
+            Row numbers.
+        options : list of FitOptions
+            Settled; those of one scaling and form stand together, with increasing penalties.
+        seed : int
+        """
+        engine, count = self.engine, len(options)
+        mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
+        table = np.zeros((len(parts), engine.n))
+        for part, rows in zip(table, parts, strict=True):
+            part[rows] = mass[rows]
+        of_part = np.repeat(np.arange(len(parts)), count)
+        lams = np.array([one.penalty for one in options])
+        standardise = np.array([one.standardise for one in options])
+        between = np.array([one.between for one in options])
+        shares = table.sum(axis=1) / engine.total
+        runs = Runs(
+            (lams * shares[:, None]).ravel(),
+            np.tile(standardise, len(parts)),
+            np.tile(between, len(parts)),
+            np.tile(self._exponents(options), len(parts)),
+            np.full(count * len(parts), seed),
+            of_part * 4 + np.tile(2 * standardise + between, len(parts)),
+            RowMass(table, of_part),
+        )
+        found = fit_runs(engine, options[0].n_clusters, runs, options[0])
+        features = np.exp(entr(found.weights).sum(axis=1)).reshape(len(parts), count)
+        return PartFits(engine, found, features)
+
+    def _exponents(self, options: list[FitOptions]) -> Array:
+        """Critical exponents of all rows, which serve for the parts as well."""
+        keys = [(one.penalty, one.standardise, one.between) for one in options]
+        if new := [key for key in dict.fromkeys(keys) if key not in self._critical]:
+            engine, prior = self.engine, options[0].prior
+            squares = np.tile(engine.squares, (len(new), 1))
+            own = np.divide(engine.total, squares, out=np.ones_like(squares), where=squares > 0)
+            lams, standardise, between = (np.array(one) for one in zip(*new, strict=True))
+            known = np.tile(
+                default_prior(engine.varying) if prior is None else prior, (len(new), 1)
+            )
+            units = np.where(standardise[:, None], own, 1.0)
+            rule = RelativeEntropy.of_runs(lams, squares, known, between, units)
+            found = critical_exponents(engine, rule.metric(rule.update(squares)))
+            self._critical |= dict(zip(new, found.tolist(), strict=True))
+        return np.array([self._critical[key] for key in keys])
