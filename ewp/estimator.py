@@ -21,7 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.sources import in_memory, is_dask, is_file_or_blocks, open_rows
-from ewp.data.validation import as_table, check_data, check_sample_weight, remember_features, row_names
+from ewp.data.validation import (
+    as_table,
+    check_data,
+    check_sample_weight,
+    remember_features,
+    row_names,
+)
 from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.engine.dask import lazy_distances, lazy_labels, lazy_nearest
 from ewp.fitting import fit_model

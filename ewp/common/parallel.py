@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections import deque
@@ -36,6 +37,7 @@ __all__ = [
     "ForkPool",
     "can_fork",
     "in_one_blas_thread",
+    "in_worker",
     "one_blas_thread",
     "run_replicates",
     "tqdm",
@@ -141,6 +143,31 @@ def in_one_blas_thread(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function with BLAS on one thread: the door of a process that was given a task."""
     with one_blas_thread():
         return function(*arguments)
+
+
+def in_worker(parent: int, function: Callable[..., T], *arguments: Any) -> T:
+    """Do a task that a process was given, which ends should the process that gave it be killed.
+
+    Parameters
+    ----------
+    parent : int
+        Number of the process that gave it.
+    function, *arguments
+        The task.
+    """
+    if os.getppid() == parent:
+        _watch(parent)
+    return in_one_blas_thread(function, *arguments)
+
+
+@functools.cache
+def _watch(parent: int) -> None:
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PATIENCE)
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def can_fork() -> bool:
@@ -325,9 +352,7 @@ def run_replicates(
             alone = losses > 1
             jobs = 2 if alone else n_jobs
             try:
-                with Parallel(
-                    n_jobs=jobs, return_as="generator", max_nbytes=_SHARED_BYTES
-                ) as pool:
+                with Parallel(n_jobs=jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool:
                     for result in pool(queue.calls(1 if alone else None)):
                         queue.open.popleft()
                         done.append(result)
@@ -379,4 +404,4 @@ class _Queue:
         self.open.clear()
         for task in islice(self._tasks, most):
             self.open.append(task)
-            yield delayed(in_one_blas_thread)(self._function, *task)
+            yield delayed(in_worker)(os.getpid(), self._function, *task)

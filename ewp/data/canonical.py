@@ -277,10 +277,7 @@ def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
     used = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     part, X_used = None if weight is None else weight[used], X[used]
     center = column_means(X_used, part)
-    blocks = (
-        _differences(block, center)
-        for block, _ in _weighted_blocks(X_used, None)
-    )
+    blocks = (_differences(block, center) for block, _ in _weighted_blocks(X_used, None))
     total = float(len(used) if part is None else part.sum())
     rows = used[order_by_value(blocks, column_squares(X_used, part, center), total)[0]]
     new = np.ones(len(rows), dtype=bool)

@@ -44,7 +44,14 @@ _SMALLEST_SQUARES = 1e-290
 #: One row of so many times the weight of all others leaves these without influence.
 _OVERWHELMING = 1e15
 #: What is no number but would be cast to one.
-_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64, type(pd.NaT))
+_TIMES = (
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    np.datetime64,
+    np.timedelta64,
+    type(pd.NaT),
+)
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -106,7 +113,9 @@ def row_and_column_names(
 ) -> tuple[pd.Index, pd.Index]:
     """Row and column names of the data: their own, else 0.. and x0, x1, ..."""
     rows = row_names(X)
-    return pd.RangeIndex(n) if rows is None else rows, default_names(p) if columns is None else columns
+    return pd.RangeIndex(n) if rows is None else rows, default_names(
+        p
+    ) if columns is None else columns
 
 
 def _check_numeric_columns(X: pd.DataFrame) -> None:
@@ -293,9 +302,7 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
     return array
 
 
-def check_sample_weight(
-    sample_weight: Any, n: int, rows: pd.Index | None = None
-) -> Array | None:
+def check_sample_weight(sample_weight: Any, n: int, rows: pd.Index | None = None) -> Array | None:
     """Check row weights: finite, not negative, not all zero; None stays None.
 
     Parameters

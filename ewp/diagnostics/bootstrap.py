@@ -181,7 +181,11 @@ class BootstrapResults(SummaryMixin):
         theta = self.centroids.to_numpy(dtype=float)
         shifts = np.asarray(self.centroid_shifts, dtype=np.float64)
         lower, upper = self._ends(
-            shifts, np.zeros_like(theta), np.asarray(self.centroid_jackknife, dtype=np.float64), level, method
+            shifts,
+            np.zeros_like(theta),
+            np.asarray(self.centroid_jackknife, dtype=np.float64),
+            level,
+            method,
         )
         k, p = theta.shape
         return pd.DataFrame(

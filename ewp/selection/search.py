@@ -7,6 +7,7 @@ first replicates show to be hopeless are not scored on the others. Which one is 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from ewp.common.parallel import in_one_blas_thread, tqdm
+from ewp.common.parallel import in_worker, tqdm
 from ewp.common.types import Array
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import rand_index
@@ -232,8 +233,14 @@ def score_candidates(
     ):
         for finished, (replicate, seed) in enumerate(zip(replicates, seeds, strict=True), 1):
             jobs = (
-                delayed(in_one_blas_thread)(
-                    criterion.score, X, weight, settled[id(entry)], replicate, int(seed)
+                delayed(in_worker)(
+                    os.getpid(),
+                    criterion.score,
+                    X,
+                    weight,
+                    settled[id(entry)],
+                    replicate,
+                    int(seed),
                 )
                 for entry in alive
             )

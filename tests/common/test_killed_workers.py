@@ -36,5 +36,7 @@ def test_a_task_that_is_killed_every_time_keeps_what_is_finished(tmp_path):
         done, complete = squares(tmp_path, 6, 50)
     assert not complete
     assert done == [i**2 for i in range(6)]
-    with pytest.raises(RuntimeError, match="killed the processes that computed the squares.*n_jobs"):
+    with pytest.raises(
+        RuntimeError, match="killed the processes that computed the squares.*n_jobs"
+    ):
         squares(tmp_path, 0, 99)

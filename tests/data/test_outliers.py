@@ -66,7 +66,11 @@ def test_kinds_of_data_are_told_alike(tmp_path):
     assert "'r7', 'r31', 'r250'" in text
     frame.to_parquet(tmp_path / "x.parquet", index=False)
     np.save(tmp_path / "x.npy", data)
-    for source in (tmp_path / "x.npy", tmp_path / "x.parquet", lambda: iter([data[:90], data[90:]])):
+    for source in (
+        tmp_path / "x.npy",
+        tmp_path / "x.parquet",
+        lambda: iter([data[:90], data[90:]]),
+    ):
         (found,) = told(source)
         assert "3 values of 1e+20" in found
         assert "7, 31, 250" in found
