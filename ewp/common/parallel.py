@@ -37,10 +37,10 @@ __all__ = [
     "ForkPool",
     "can_fork",
     "in_one_blas_thread",
-    "in_worker",
     "one_blas_thread",
     "run_replicates",
     "tqdm",
+    "worker_options",
 ]
 
 #: Seconds after which a process that waits for work looks whether its parent is still there.
@@ -145,29 +145,21 @@ def in_one_blas_thread(function: Callable[..., T], *arguments: Any) -> T:
         return function(*arguments)
 
 
-def in_worker(parent: int, function: Callable[..., T], *arguments: Any) -> T:
-    """Do a task that a process was given, which ends should the process that gave it be killed.
+def worker_options() -> dict[str, Any]:
+    """Options of joblib's `Parallel` whose processes end when this one does, even if it is killed.
 
-    Parameters
-    ----------
-    parent : int
-        Number of the process that gave it.
-    function, *arguments
-        The task.
+    By themselves they would wait some minutes for more work.
     """
-    if os.getppid() == parent:
-        _watch(parent)
-    return in_one_blas_thread(function, *arguments)
+    return {"initializer": _end_with, "initargs": (os.getpid(),)}
 
 
-@functools.cache
-def _watch(parent: int) -> None:
-    def end_with_parent() -> None:
+def _end_with(parent: int) -> None:
+    def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_PATIENCE)
         os._exit(1)
 
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def can_fork() -> bool:
@@ -352,7 +344,12 @@ def run_replicates(
             alone = losses > 1
             jobs = 2 if alone else n_jobs
             try:
-                with Parallel(n_jobs=jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool:
+                with Parallel(
+                    n_jobs=jobs,
+                    return_as="generator",
+                    max_nbytes=_SHARED_BYTES,
+                    **worker_options(),
+                ) as pool:
                     for result in pool(queue.calls(1 if alone else None)):
                         queue.open.popleft()
                         done.append(result)
@@ -404,4 +401,4 @@ class _Queue:
         self.open.clear()
         for task in islice(self._tasks, most):
             self.open.append(task)
-            yield delayed(in_worker)(os.getpid(), self._function, *task)
+            yield delayed(in_one_blas_thread)(self._function, *task)

@@ -7,7 +7,6 @@ first replicates show to be hopeless are not scored on the others. Which one is 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from ewp.common.parallel import in_worker, tqdm
+from ewp.common.parallel import in_one_blas_thread, tqdm, worker_options
 from ewp.common.types import Array
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import rand_index
@@ -229,12 +228,11 @@ def score_candidates(
             unit=" scores",
             disable=not progress,
         ) as bar,
-        Parallel(n_jobs=n_jobs, return_as="generator") as pool,
+        Parallel(n_jobs=n_jobs, return_as="generator", **worker_options()) as pool,
     ):
         for finished, (replicate, seed) in enumerate(zip(replicates, seeds, strict=True), 1):
             jobs = (
-                delayed(in_worker)(
-                    os.getpid(),
+                delayed(in_one_blas_thread)(
                     criterion.score,
                     X,
                     weight,

@@ -30,7 +30,7 @@ def start(folder, *arguments, code=COMMAND):
 
 def finish(program):
     """Wait for a program; its exit code and what it said on stdout and stderr."""
-    out, err = program.communicate(timeout=120)
+    out, err = program.communicate(timeout=60)
     return program.returncode, out, err
 
 
