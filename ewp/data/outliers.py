@@ -4,8 +4,9 @@ A fill value of 9.97e36 or a -999999999 among ordinary numbers makes a cluster o
 digits of all others, and is nearly always a mistake. `describe_outliers` names it when a fit
 begins. What is merely heavy-tailed is left alone: seen from the median, the gap between these
 values and the rest must be a factor of 1,000,000, and more than the square of what the larger half
-of the rest spans itself; and no share or probability counts. A usual code (999, -9999, ...) needs a gap of 10 alone. Most columns are
-cleared by their extremes and a sample of the rows; only the others are looked at whole.
+of the rest spans itself; and no share or probability counts. A usual code (999, -9999, ...) needs a
+gap of 10 alone. Most columns are cleared by their extremes and a sample of the rows; only the
+others are looked at whole.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ DATES = START + (X * 1e5).astype("timedelta64[s]")
     ],
 )
 def test_dates_and_durations_are_no_numbers(data):
-    with pytest.raises(ValueError, match="dates or durations|not numeric: 't'"):
+    with pytest.raises(ValueError, match=r"dates or durations|not numeric: 't'"):
         ewp.fit(data, 2, 100.0)
 
 
@@ -119,7 +119,7 @@ def test_masked_options_are_refused_as_masked_data_are(option):
 
 def test_starting_centroids_beyond_all_data_are_refused():
     start = np.vstack([X[0], np.full(4, 1e50)])
-    with pytest.raises(ValueError, match="init: centroid 1 is 1e[+]50 in column 0"):
+    with pytest.raises(ValueError, match=r"init: centroid 1 is 1e[+]50 in column 0"):
         ewp.fit(X, 2, 100.0, init=start, s0=-np.inf, polish=False)
     near = np.vstack([X[0], np.full(4, 1e6)])
     assert ewp.fit(X, 2, 100.0, init=near, random_state=0).converged
@@ -151,7 +151,7 @@ def test_one_row_may_not_outweigh_all_others_beyond_the_digits_of_a_number():
     ],
 )
 def test_numbers_beyond_floating_point_are_told_in_a_sentence(call):
-    with pytest.raises(ValueError, match="large|must be|beyond") as told:
+    with pytest.raises(ValueError, match=r"large|must be|beyond") as told:
         call(10**400)
     assert len(str(told.value)) < 300
 
@@ -229,7 +229,7 @@ def test_a_full_folder_for_temporary_files_is_told(monkeypatch):
         return os.open("/dev/full", os.O_WRONLY), "/dev/shm-that-is-full/rows"
 
     monkeypatch.setattr("ewp.data.sources.tempfile.mkstemp", make)
-    with pytest.raises(OSError, match="No space left on device; name a folder .* by TMPDIR"):
+    with pytest.raises(OSError, match=r"No space left on device; name a folder .* by TMPDIR"):
         ewp.fit(blocks(), 2, 100.0)
 
 

@@ -118,8 +118,10 @@ warnings.simplefilter("error")
 results = ewp.fit("rows.npy", 2, 200.0, random_state=0)
 def kill():
     # the processes that compute, not the one that keeps their books
+    def works(child):
+        return b"LokyProcess" in open(f"/proc/{child}/cmdline", "rb").read()
     def working():
-        return [c for c in children(os.getpid()) if b"LokyProcess" in open(f"/proc/{c}/cmdline", "rb").read()]
+        return [child for child in children(os.getpid()) if works(child)]
     os.kill(wait_until(working)[-1], signal.SIGKILL)
 threading.Thread(target=kill).start()
 found = results.bootstrap(150, random_state=1, n_jobs=2)
