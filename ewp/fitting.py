@@ -24,9 +24,11 @@ from ewp.common.checks import (
     check_progress,
 )
 from ewp.common.parallel import one_blas_thread, tqdm
-from ewp.data.sources import DataSource, open_source
+from ewp.data.outliers import OutlierWarning, describe_outliers
+from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
 from ewp.data.validation import align_to_columns, check_init, check_prior, generator
 from ewp.engine import make_engine, rows_for_selection
+from ewp.engine.base import Engine
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
 from ewp.solver.critical_exponent import check_exponent
@@ -35,6 +37,7 @@ from ewp.solver.fit import Fit, FitOptions, fit_engine
 __all__ = [
     "FittedModel",
     "fit_model",
+    "warn_of_outliers",
 ]
 
 
@@ -97,6 +100,27 @@ def check_starts(n_init: Any) -> int | str:
     return check_integer("n_init", n_init, least=1)
 
 
+def warn_of_outliers(source: ArraySource | DaskSource, engine: Engine | None = None) -> None:
+    """Warn of values many orders beyond the rest of their column.
+
+    Parameters
+    ----------
+    source : ArraySource or DaskSource
+    engine : Engine or None
+        The engine of rows that are not at hand: it knows their sums of squares, which bound how
+        far from the mean they reach, and a sample of them.
+    """
+    if isinstance(source, ArraySource):
+        told = describe_outliers(source)
+    else:
+        assert engine is not None
+        reach = np.sqrt(engine.squares * engine.n / engine.total) * engine.scale
+        sample = engine.sample_for_starts(2).X
+        told = describe_outliers(source, sample, (engine.center - reach, engine.center + reach))
+    if told is not None:
+        warnings.warn(told, OutlierWarning, stacklevel=5)
+
+
 @one_blas_thread()
 def fit_model(
     X: Any, sample_weight: Any, options: FitOptions, selection: SelectionOptions
@@ -116,6 +140,8 @@ def fit_model(
     options = check_options(options, source.p, source.columns)
     k = options.n_clusters
     source.check_clusters(k)
+    if isinstance(source, ArraySource):
+        warn_of_outliers(source)
     fitting = generator(options.random_state)
     outcome, warm_starts = None, []
     if options.lam == "auto":
@@ -125,6 +151,8 @@ def fit_model(
         options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:
         engine = make_engine(source, k, standardise=options.standardise, n_jobs=options.n_jobs)
+        if isinstance(source, DaskSource):
+            warn_of_outliers(source, engine)
         found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
     if not found.solution.converged:
         warnings.warn(

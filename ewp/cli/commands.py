@@ -33,7 +33,8 @@ app = typer.Typer(
     name="ewp",
     help="Entropy Weighted Power k-means: clustering that learns which features matter.",
     epilog="Exit codes: 0 done; 1 ewp doctor found something missing; 2 the arguments or the data "
-    "cannot be used, and stderr says why; 3 done, but the fit did not converge; 130 interrupted.",
+    "cannot be used, and stderr says why; 3 done, but the fit did not converge; 130 interrupted; "
+    "143 ended by SIGTERM.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

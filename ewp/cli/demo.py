@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.common.files import problem_with_target
+from ewp.common.files import problem_with_target, written_aside
 from ewp.comparison.compare import compare
 from ewp.comparison.results import Comparison
 from ewp.datasets import make_simulation2
@@ -148,4 +148,5 @@ def draw(found: Demo, path: Path) -> None:
         ax.set_title(f"{_TITLES[method]}, standardised: NMI {fixed(first[method])}")
     found.results.plot_weights(ax=axes[1, 0], top=10)
     found.results.plot_trace(ax=axes[1, 1])
-    figure.savefig(path, dpi=120)
+    with written_aside(path) as file:
+        figure.savefig(file, dpi=120, format=path.suffix.lower().removeprefix("."))

@@ -18,10 +18,11 @@ import pandas as pd
 import typer
 
 from ewp.common import __version__
-from ewp.common.files import problem_with_target, written_aside
+from ewp.common.files import problem_with_target, written_aside, written_together
 from ewp.common.parallel import one_blas_thread
 from ewp.display.formatting import no_formula
 from ewp.engine.array import nearest_centroids
+from ewp.results.storage import dump
 
 if TYPE_CHECKING:
     from ewp.cli.options import OutputOptions
@@ -226,10 +227,10 @@ def _no_formulas(names: pd.Index) -> pd.Index:
     return pd.Index([no_formula(name) for name in names], name=no_formula(names.name))
 
 
-def write_csv(frame: pd.DataFrame, path: Path, *, index: bool = True) -> None:
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """Write a table to a file, which is replaced when all is written."""
     with written_aside(path, "w") as file:
-        file.write(csv_text(frame, index=index))
+        file.write(csv_text(frame))
 
 
 def _details(table: TableReader) -> dict[str, str]:
@@ -253,17 +254,19 @@ def _write_fit_tables(results: EWPResults, table: TableReader, out: Path) -> lis
         "clusters.csv": results.clusters,
         **{f"{name}.csv": frame for name, frame in found.items()},
     }
-    for name, frame in frames.items():
-        write_csv(frame, out / name)
-    results.save(out / MODEL)
+    with written_together() as new:
+        for name, frame in frames.items():
+            new(out / name, "w").write(csv_text(frame))
+        dump(results, new(out / MODEL))
     return [*frames, MODEL]
 
 
 def _write_comparison_tables(found: Comparison, out: Path) -> list[str]:
     """Write a comparison into a folder and return the names of the files."""
-    write_csv(found.table(), out / "table.csv")
-    write_csv(found.scores, out / "scores.csv", index=False)
-    write_csv(found.weights, out / "weights.csv")
+    with written_together() as new:
+        new(out / "table.csv", "w").write(csv_text(found.table()))
+        new(out / "scores.csv", "w").write(csv_text(found.scores, index=False))
+        new(out / "weights.csv", "w").write(csv_text(found.weights))
     return ["table.csv", "scores.csv", "weights.csv"]
 
 

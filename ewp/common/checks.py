@@ -18,13 +18,14 @@ __all__ = [
     "check_number",
     "listing",
     "problem_with_file",
+    "shown",
 ]
 
 #: Counts beyond this are mistakes, and no array can have them.
 _LARGEST_INTEGER = 2**53
 
 
-def _shown(value: Any, most: int = 60) -> str:
+def shown(value: Any, most: int = 60) -> str:
     """The beginning of a value as Python shows it."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}..."
@@ -40,13 +41,13 @@ def check_number(
     """
     hint = f"; {cure}" if cure else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ValueError(f"{name}={_shown(value)} is not a number{hint}")
+        raise ValueError(f"{name}={shown(value)} is not a number{hint}")
     try:
         number = float(value)
     except OverflowError:
         raise ValueError(f"{name} is too large for a floating-point number{hint}") from None
     if math.isnan(number):
-        raise ValueError(f"{name}={_shown(value)} is not a number{hint}")
+        raise ValueError(f"{name}={shown(value)} is not a number{hint}")
     if not above < number < below:
         if math.isinf(above):
             wanted = f"below {below:g}"
@@ -54,16 +55,16 @@ def check_number(
             wanted = f"finite and above {above:g}"
         else:
             wanted = f"between {above:g} and {below:g}"
-        raise ValueError(f"{name}={_shown(value)} must be {wanted}{hint}")
+        raise ValueError(f"{name}={shown(value)} must be {wanted}{hint}")
     return number
 
 
 def check_integer(name: str, value: Any, *, least: int) -> int:
     """Check an integer option with a lower bound."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ValueError(f"{name}={_shown(value)} must be an integer of at least {least}")
+        raise ValueError(f"{name}={shown(value)} must be an integer of at least {least}")
     if value < least:
-        raise ValueError(f"{name}={_shown(value)} must be at least {least}")
+        raise ValueError(f"{name}={shown(value)} must be at least {least}")
     number = int(value)
     if number > _LARGEST_INTEGER:
         raise ValueError(f"{name} is larger than {_LARGEST_INTEGER}; give a smaller number")
@@ -73,7 +74,7 @@ def check_integer(name: str, value: Any, *, least: int) -> int:
 def check_flag(name: str, value: Any) -> bool:
     """Check an option that is on or off."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={_shown(value)} must be True or False")
+        raise ValueError(f"{name}={shown(value)} must be True or False")
     return bool(value)
 
 
@@ -98,14 +99,14 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """Check an option that takes one of a few values."""
     text = isinstance(value, str)
     if not any(value is choice or (text and value == choice) for choice in choices):
-        raise ValueError(f"{name}={_shown(value)} is unknown; give one of {listing(list(choices))}")
+        raise ValueError(f"{name}={shown(value)} is unknown; give one of {listing(list(choices))}")
     return value
 
 
 def listing(items: list[Any], most: int = 10) -> str:
     """Show the first of some items in a message."""
-    shown = ", ".join(_shown(item) for item in items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+    first = ", ".join(shown(item) for item in items[:most])
+    return first if len(items) <= most else f"{first} and {len(items) - most} more"
 
 
 def problem_with_file(path: Path) -> str | None:

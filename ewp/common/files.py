@@ -7,17 +7,18 @@ link is followed, and what is no file (a folder, a device, a pipe) is not replac
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from ewp.common.checks import problem_with_file
 
-__all__ = ["problem_with_target", "written_aside"]
+__all__ = ["problem_with_target", "written_aside", "written_together"]
 
 
 def problem_with_target(path: Path) -> str | None:
@@ -26,6 +27,33 @@ def problem_with_target(path: Path) -> str | None:
     if target.exists() and not (target.is_file() or target.is_dir()):
         return "this is a device or a pipe; give the name of a file"
     return problem_with_file(target)
+
+
+@contextmanager
+def written_together() -> Iterator[Callable[..., IO[Any]]]:
+    """Open new files that take their places together, when all of them are written.
+
+    Yields
+    ------
+    callable
+        Opens a file as `written_aside` does, with its path and mode; it is closed here.
+    """
+    opened: list[_Aside] = []
+
+    def new(path: str | os.PathLike[str], mode: str = "wb") -> IO[Any]:
+        opened.append(_Aside(path, mode))
+        return opened[-1].file
+
+    try:
+        yield new
+        for one in opened:
+            one.finish()
+        for one in opened:
+            os.replace(one.partial, one.target)
+    except BaseException:
+        for one in opened:
+            one.discard()
+        raise
 
 
 @contextmanager
@@ -44,21 +72,35 @@ def written_aside(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO
     OSError
         If it cannot be written, with the reason; nothing has changed then.
     """
-    target = Path(path).resolve()  # the file that a link names is replaced, not the link
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(target.parent)!r}; make it first")
-    if problem := problem_with_target(target):
-        raise OSError(f"{str(path)!r}: {problem}")
-    partial = target.with_name(f".ewp-{secrets.token_hex(8)}.partial")
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    try:
-        with partial.open(mode.replace("w", "x"), **text) as file:
-            if target.exists():
-                os.chmod(partial, stat.S_IMODE(target.stat().st_mode))
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with written_together() as new:
+        yield new(path, mode)
+
+
+class _Aside:
+    """A file beside the one whose place it is to take."""
+
+    def __init__(self, path: str | os.PathLike[str], mode: str) -> None:
+        self.target = Path(path).resolve()  # the file that a link names is replaced, not the link
+        if not self.target.parent.is_dir():
+            raise FileNotFoundError(
+                f"there is no folder {str(self.target.parent)!r}; make it first"
+            )
+        if problem := problem_with_target(self.target):
+            raise OSError(f"{str(path)!r}: {problem}")
+        self.partial = self.target.with_name(f".ewp-{secrets.token_hex(8)}.partial")
+        text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+        self.file = self.partial.open(mode.replace("w", "x"), **text)
+        if self.target.exists():
+            os.chmod(self.partial, stat.S_IMODE(self.target.stat().st_mode))
+
+    def finish(self) -> None:
+        """Bring all that was written to the disk."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        with contextlib.suppress(OSError):  # what is still to be written may not fit either
+            self.file.close()
+        self.partial.unlink(missing_ok=True)

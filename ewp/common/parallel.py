@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections import deque
@@ -39,6 +40,7 @@ __all__ = [
     "one_blas_thread",
     "run_replicates",
     "tqdm",
+    "worker_options",
 ]
 
 #: Seconds after which a process that waits for work looks whether its parent is still there.
@@ -143,6 +145,23 @@ def in_one_blas_thread(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function with BLAS on one thread: the door of a process that was given a task."""
     with one_blas_thread():
         return function(*arguments)
+
+
+def worker_options() -> dict[str, Any]:
+    """Options of joblib's `Parallel` whose processes end when this one does, even if it is killed.
+
+    By themselves they would wait some minutes for more work.
+    """
+    return {"initializer": _end_with, "initargs": (os.getpid(),)}
+
+
+def _end_with(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PATIENCE)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def can_fork() -> bool:
@@ -340,7 +359,12 @@ def run_replicates(
             alone = losses > 1
             jobs = 2 if alone else n_jobs
             try:
-                with Parallel(n_jobs=jobs, return_as="generator", max_nbytes=_SHARED_BYTES) as pool:
+                with Parallel(
+                    n_jobs=jobs,
+                    return_as="generator",
+                    max_nbytes=_SHARED_BYTES,
+                    **worker_options(),
+                ) as pool:
                     for results in pool(queue.calls(1 if alone else None)):
                         queue.open.popleft()
                         done += results

@@ -19,6 +19,7 @@ from ewp.common.parallel import one_blas_thread, run_replicates
 from ewp.common.types import Array
 from ewp.comparison.methods import Method, Problem, name_methods, tune_methods
 from ewp.comparison.results import MEASURES, Comparison
+from ewp.data.sources import ArraySource
 from ewp.data.validation import (
     as_table,
     check_data,
@@ -28,6 +29,7 @@ from ewp.data.validation import (
     row_and_column_names,
 )
 from ewp.engine.array import ArrayEngine
+from ewp.fitting import warn_of_outliers
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
 from ewp.solver.starts import choose_start
@@ -125,6 +127,7 @@ def compare(
         check_bound(wbound)
     given = _given_starts(init, (n_trials, k, array.shape[1]))
     check_distinct(array, k)
+    warn_of_outliers(ArraySource(X, None))
     named = name_methods(methods)
     called = _reference(reference, list(named))
     classes = _classes(y, len(array))

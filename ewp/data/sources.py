@@ -228,7 +228,7 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
     columns: pd.Index | None = None
     n, p = 0, 0
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
             for block in blocks:
                 if np.ndim(block) == 2 and not len(block):
                     continue
@@ -241,10 +241,10 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
                     raise ValueError(
                         f"the block after {n} rows of {name} has other columns than the first"
                     )
-                rows = np.ascontiguousarray(values, dtype=np.float64)
+                left = np.ascontiguousarray(values, dtype=np.float64).data.cast("B")
                 with _explain_full_disk(path):
-                    file.write(rows.data)
-                    file.flush()
+                    while len(left):
+                        left = left[file.write(left) :]
                 n += len(values)
         if n == 0:
             raise ValueError(f"{name} hold no rows")

@@ -161,8 +161,8 @@ def _check_finite(X: Array, columns: pd.Index, first_row: int) -> None:
             kind = "NaN" if np.isnan(value) else "infinity"
             raise ValueError(
                 f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
-                f"{first_row + start + row}, column {columns[column]!r}; drop or impute missing values "
-                "before clustering"
+                f"{first_row + start + row}, column {columns[column]!r}; drop or impute missing "
+                "values before clustering"
             )
         largest = max(largest, high, -low)
     if largest > _LARGEST:

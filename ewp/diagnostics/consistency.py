@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import entr
 from sklearn.metrics import adjusted_rand_score
 
-from ewp.common.checks import check_integer, check_number
+from ewp.common.checks import check_integer, check_number, shown
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import distinct_groups
@@ -194,7 +194,7 @@ def choose_sizes(sizes: Sequence[int] | None, n: int, k: int, population: bool) 
         step = min(span / count, np.log(_LARGEST_STEP))
         return [round(high * float(np.exp(-i * step))) for i in range(count, -1, -1)]
     if isinstance(sizes, str) or not np.iterable(sizes):
-        raise ValueError(f"sizes={sizes!r} must be numbers of rows, such as [100, 200, 400]")
+        raise ValueError(f"sizes={shown(sizes)} must be numbers of rows, such as [100, 200, 400]")
     chosen = sorted({check_integer("sizes", size, least=k) for size in sizes})
     if len(chosen) < 2 or chosen[-1] > largest:
         what = f"at most {n}" if population else f"less than the {n} of the full fit"

@@ -115,6 +115,9 @@ def bca_interval(
     one_sided = np.abs(below / count - 0.5) > _ONE_SIDED
     z0 = ndtri(np.where(one_sided, 0.5, below / count))
     deviation = jackknife.mean(axis=0) - jackknife
+    # the acceleration has no unit: cubes of small numbers would vanish
+    largest = np.abs(deviation).max(axis=0, initial=0.0)
+    deviation = np.divide(deviation, largest, out=np.zeros_like(deviation), where=largest > 0)
     second = (deviation**2).sum(axis=0)
     third = (deviation**3).sum(axis=0)
     power = 6.0 * second**1.5

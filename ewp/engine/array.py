@@ -343,9 +343,8 @@ class ArrayEngine(RowEngine):
             sums += hard_sums(labels[rows], k, mass[rows], difference)
             difference *= difference
             squares += mass[rows] @ difference
-        return Deviations(
-            np.bincount(labels, mass, k).astype(float), sums, squares, float(mass @ nearest)
-        )
+        weight = np.bincount(labels, mass, k).astype(np.float64)
+        return Deviations(weight, sums, squares, float(mass @ nearest))
 
     def lengths(self, weights: Array) -> Array:
         """Squared weighted lengths of all rows."""

@@ -17,7 +17,7 @@ import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -67,6 +67,12 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
     path : path-like
         Used exactly as given: no suffix is added.
     """
+    with written_aside(path) as file:
+        dump(results, file)
+
+
+def dump(results: FittedResults, file: IO[bytes]) -> None:
+    """Write results into an open file."""
     arrays: Arrays = {
         "weights": results.weights.to_numpy(),
         "centroids": results.centroids.to_numpy(),
@@ -98,8 +104,7 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
         arrays[_INIT] = results.fit_options.init
     text = json.dumps(_encode(header), allow_nan=False)
     arrays["header"] = np.frombuffer(text.encode(), dtype=np.uint8)
-    with written_aside(path) as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

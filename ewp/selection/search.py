@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from ewp.common.parallel import in_one_blas_thread, tqdm
+from ewp.common.parallel import in_one_blas_thread, tqdm, worker_options
 from ewp.common.types import Array
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import rand_index
@@ -224,7 +224,7 @@ def score_candidates(
             unit=" scores",
             progress=progress,
         ) as bar,
-        Parallel(n_jobs=n_jobs, return_as="generator") as pool,
+        Parallel(n_jobs=n_jobs, return_as="generator", **worker_options()) as pool,
     ):
         tasks = list(zip(replicates, seeds, strict=True))
         while tasks:

@@ -268,6 +268,7 @@ def test_ctrl_c_ends_with_a_sentence_and_130(tmp_path):
     program = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
+import ewp.cli.commands
 from ewp.cli import main
 print("ready", flush=True)
 main()

@@ -37,6 +37,6 @@ def test_a_task_that_is_killed_every_time_keeps_what_is_finished(tmp_path):
     assert not complete
     assert done == [i**2 for i in range(6)]
     with pytest.raises(
-        RuntimeError, match="killed the processes that computed the squares.*n_jobs"
+        RuntimeError, match=r"killed the processes that computed the squares.*n_jobs"
     ):
         squares(tmp_path, 0, 99)

@@ -1,4 +1,4 @@
-"""Weights of clusters that lie very far apart are those of their dispersions, whatever the distance."""
+"""Weights of clusters that lie far apart are those of their dispersions, at any distance."""
 
 import numpy as np
 import pytest

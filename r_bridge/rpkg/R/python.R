@@ -132,6 +132,25 @@ in_r_words <- function(text) {
   gsub("\\bFalse\\b", "FALSE", text, perl = TRUE)
 }
 
+# Rows and columns that a warning names by Python's numbers, which count from 0, by R's.
+in_r_numbers <- function(text) {
+  shift <- function(pattern) {
+    found <- gregexpr(pattern, text, perl = TRUE)
+    regmatches(text, found) <<- lapply(regmatches(text, found), function(hits) {
+      vapply(hits, function(hit) {
+        numbers <- gregexpr("[0-9]+", hit)
+        regmatches(hit, numbers) <- lapply(
+          regmatches(hit, numbers), function(value) as.character(as.numeric(value) + 1)
+        )
+        sub("'x([0-9]+)'", "\\1", hit)
+      }, "")
+    })
+  }
+  shift("\\bcolumn 'x[0-9]+'(?=:)")
+  shift("\\bin rows? [0-9]+(, [0-9]+)*")
+  text
+}
+
 # The message of a Python exception without its class, traceback and advice on reticulate.
 python_message <- function(error) {
   text <- conditionMessage(error)
@@ -157,10 +176,12 @@ call_python <- function(f, ...) {
     f(...), error = function(e) stop(python_message(e), call. = FALSE)
   )
   leave()
-  told <- vapply(
-    seq_len(reticulate::py_len(caught)) - 1L,
-    function(i) reticulate::py_str(reticulate::py_get_item(caught, i)$message), ""
-  )
+  told <- vapply(seq_len(reticulate::py_len(caught)) - 1L, function(i) {
+    one <- reticulate::py_get_item(caught, i)
+    text <- reticulate::py_str(one$message)
+    of_values <- identical(reticulate::py_to_r(one$category$`__name__`), "OutlierWarning")
+    if (of_values) in_r_numbers(text) else text
+  }, "")
   for (text in unique(told)) warning(in_r_words(text), call. = FALSE)
   value
 }

@@ -186,6 +186,16 @@ test_that("what Python finds wrong is an R error, and its warnings are R warning
   expect_true(any(grepl("NOT CONVERGED", summary(fit)$notes)))
 })
 
+test_that("values far beyond the others are told with R's numbers of rows and columns", {
+  skip_without_python()
+  strange <- numbers
+  strange[c(3, 20), 2] <- 9.96921e36
+  expect_warning(
+    ewp(strange, 3, lambda = 20, seed = 1),
+    "column 2: 2 values of 9.96921e[+]36.* in rows 3, 20[.]"
+  )
+})
+
 test_that("constant columns get no weight, and one column is enough", {
   skip_without_python()
   fit <- ewp(cbind(groups(), constant = 1), 3, lambda = 5, seed = 1)
