@@ -19,7 +19,7 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowEngine, RowMass
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solution, iterate_runs
-from ewp.solver.polish import lower, polish_runs, polishes_together, search
+from ewp.solver.polish import first_lowest, lower, polish_runs, polishes_together, search
 from ewp.solver.schedules import Annealed, Hard, Schedule, annealing, every_second_hard
 from ewp.solver.starts import choose_starts, seed_numbers
 from ewp.solver.weights import RelativeEntropy
@@ -307,7 +307,7 @@ def _begin(
         trace=False,
     )
     ends = found.objective.reshape(count, -1)
-    return [found.run(i) for i in ends.argmin(axis=1) + ends.shape[1] * np.arange(count)]
+    return [found.run(i) for i in first_lowest(ends) + ends.shape[1] * np.arange(count)]
 
 
 def _search_anchors(

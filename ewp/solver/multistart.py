@@ -247,11 +247,9 @@ def _summarise(
             distinct.append(one)
     del distinct[_KEPT:]
     optima = np.array([one.objective for one in distinct])
-    least = optima - 2.0 * _ROUNDING * np.abs(optima)
-    counts = [
-        int(np.sum((objective >= low) & (objective <= one + same)))
-        for low, one in zip(least, optima, strict=True)
-    ]
+    # the one that is taken may lie above its equals by rounding errors
+    ends = np.maximum(objective, optima[0])
+    counts = [int(np.sum((ends >= o) & (ends <= o + same))) for o in optima]
     agreement = np.ones(len(distinct))
     if len(distinct) > 1:
         rows = engine.sample_for_starts(len(ended[0].theta))

@@ -27,7 +27,15 @@ from ewp.solver.schedules import Hard
 from ewp.solver.starts import choose_starts, draw, kmeans_plus_plus, seed_numbers
 from ewp.solver.weights import WeightRule
 
-__all__ = ["PolishEffort", "lower", "polish", "polish_runs", "polishes_together", "search"]
+__all__ = [
+    "PolishEffort",
+    "first_lowest",
+    "lower",
+    "polish",
+    "polish_runs",
+    "polishes_together",
+    "search",
+]
 
 #: Up to so many clusters partitions are improved by moving single centroids.
 _FEW_CLUSTERS = 7
@@ -197,7 +205,7 @@ def polish_runs(
         )
         for i, b in enumerate(numbers):
             children = np.flatnonzero(of_run == i)
-            child = int(children[np.argmin(found.objective[children])])
+            child = int(children[first_lowest(found.objective[children])])
             if _is_lower(float(found.objective[child]), best[b].objective):
                 best[b] = lower(best[b], found.run(child))
                 failures[b] = 0
@@ -248,9 +256,20 @@ def _propose(
     return proposed.reshape(-1, k, p), weights[of_run], of_run
 
 
-def _is_lower(objective: float, than: float) -> bool:
+def _is_lower(objective: Any, than: Any) -> Any:
     """Whether an objective is lower by more than rounding errors."""
-    return objective < than - 1e-9 * abs(than)
+    return objective < than - 1e-9 * np.abs(than)
+
+
+def first_lowest(objective: Array) -> np.ndarray:
+    """Positions of the lowest objectives along the last axis, the first of equals.
+
+    Ends in one partition differ by rounding errors alone, but not in the order of their clusters,
+    from which a search goes on: which of them is taken may not depend on the order of sums.
+    """
+    lowest = objective.min(axis=-1, keepdims=True)
+    first: np.ndarray = np.argmin(_is_lower(lowest, objective), axis=-1)
+    return first
 
 
 def lower(solution: Solution, candidate: Solution) -> Solution:
