@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from zipfile import ZipFile
 
 import pytest
 
+import ewp
 from tests.support.r import ROOT, run_python
 
 
@@ -54,6 +56,31 @@ def test_the_wheel_holds_the_bridge_and_nothing_of_the_r_package(tmp_path):
     scripts = (path for path in (ROOT / "r_bridge").iterdir() if path.suffix in (".py", ".R"))
     bridge = [name for name in names if name.startswith("r_bridge/")]
     assert sorted(bridge) == sorted(f"r_bridge/{path.name}" for path in scripts)
+
+
+def test_name_and_version_are_the_same_everywhere():
+    """The distribution is called ewp-kmeans; the name ewp is another package's on the index."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == "ewp-kmeans"
+    for extra in project["optional-dependencies"].values():
+        assert not any(re.match(r"ewp(?!-kmeans)\b", requirement) for requirement in extra)
+    description = (ROOT / "r_bridge" / "rpkg" / "DESCRIPTION").read_text()
+    versions = {
+        project["version"],
+        ewp.__version__,
+        re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1],
+        re.search(r"^Version: (\S+)$", description, re.MULTILINE)[1],
+    }
+    assert versions == {ewp.__version__}
+
+
+def test_no_page_tells_to_install_the_other_package():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "r_bridge").glob("**/*.md")]
+    pages += [*(ROOT / "vignettes").glob("**/*.md"), *(ROOT / "ewp").glob("**/*.py")]
+    pages += [*(ROOT / "r_bridge").glob("*.py"), *(ROOT / "validation").glob("*.py")]
+    for page in pages:
+        wrong = re.findall(r"pip install [^\n`]*\bewp(?!-kmeans)[\[\s'`\"]", page.read_text())
+        assert not wrong, page
 
 
 def test_in_ci_a_missing_r_is_a_failure(tmp_path):

@@ -32,7 +32,7 @@ ewp.fit = timed
 
 times <- NULL
 for (repetition in seq_len(repetitions + 1L)) {
-  outside <- system.time(fit <- ewp(x, k, lambda, seed = 1))
+  outside <- system.time(fit <- ewp(x, k, lambda = lambda, seed = 1))
   inside <- unlist(python$timed$last)
   row <- data.frame(
     clock = outside[["elapsed"]], clock_inside = inside[1],
