@@ -38,7 +38,7 @@ __all__ = [
     "quick_problem",
 ]
 
-#: What the extra ``ewp-kmeans[r]`` asks for; newer rpy2-rinterface cannot be imported with R before 4.5.
+#: What the extra ``ewp-kmeans[r]`` asks for; newer rpy2-rinterface needs R 4.5.
 REQUIREMENTS = ("rpy2>=3.6.4", "rpy2-rinterface>=3.6.4,<3.6.6")
 
 
@@ -141,7 +141,8 @@ def _other_ewp() -> str | None:
     except metadata.PackageNotFoundError:
         return None
     # Versions before 0.2 of this package had that name in copies of the repository.
-    return None if found.get("Author") == _AUTHOR else found["Version"]
+    ours = "Author" in found and found["Author"] == _AUTHOR
+    return None if ours else found["Version"]
 
 
 _AUTHOR = "The ewp developers"

@@ -83,6 +83,17 @@ def test_no_page_tells_to_install_the_other_package():
         assert not wrong, page
 
 
+def test_workflows_hold_no_secret_and_publishing_is_by_trust():
+    workflows = {path.name: path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")}
+    assert set(workflows) == {"tests.yml", "publish.yml"}
+    for text in workflows.values():
+        assert not re.search(r"secrets|password:|token:(?! write)", text)
+    assert "id-token: write" in workflows["publish.yml"]
+    programs = {name for text in workflows.values() for name in re.findall(r"\.ci/[\w-]+", text)}
+    assert programs == {".ci/run", ".ci/check-dist"}
+    assert all(os.access(ROOT / name, os.X_OK) for name in programs)
+
+
 def test_in_ci_a_missing_r_is_a_failure(tmp_path):
     code = "import sys; sys.path.insert(0, '.'); from tests.support.r import require_r; require_r()"
     for ci, outcome in (("true", "Failed: CI=true, but R cannot be called"), (None, "Skipped: R")):
