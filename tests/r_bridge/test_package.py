@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -92,6 +93,32 @@ def test_workflows_hold_no_secret_and_publishing_is_by_trust():
     programs = {name for text in workflows.values() for name in re.findall(r"\.ci/[\w-]+", text)}
     assert programs == {".ci/run", ".ci/check-dist"}
     assert all(os.access(ROOT / name, os.X_OK) for name in programs)
+
+
+def test_the_table_of_the_r_package_names_both_sides_whole():
+    folder = ROOT / "r_bridge" / "rpkg"
+    table = (folder / "README.md").read_text().partition("## Python and R")[2]
+    cells = [line.strip("|").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    assert all(len(row) == 2 and all(cell.strip() for cell in row) for row in cells)
+    # functions and estimators; what they return is asked by the methods of a fit
+    python = [
+        name
+        for module in (ewp, ewp.peers, ewp.datasets)
+        for name in module.__all__
+        if inspect.isfunction(value := getattr(module, name)) or hasattr(value, "get_params")
+    ]
+    inside = {"rows_of", "checked", "metric"}
+    python += [
+        name
+        for name, value in vars(ewp.EWPResults).items()
+        if inspect.isfunction(value) and name[0] != "_" and name not in inside
+    ]
+    named = " ".join(row[0] for row in cells)
+    missing = [name for name in python if not re.search(rf"\b{name}\b", named)]
+    assert missing == []
+    exported = re.findall(r"^export\((\w+)\)", (folder / "NAMESPACE").read_text(), re.MULTILINE)
+    named = " ".join(row[1] for row in cells)
+    assert [name for name in exported if f"{name}(" not in named] == []
 
 
 def test_in_ci_a_missing_r_is_a_failure(tmp_path):

@@ -244,22 +244,20 @@ as_scaling <- function(scale) {
 # Variances that differ by more than this factor are told where a number for lambda means raw columns.
 UNEQUAL <- 10
 
-# With a number for lambda, "auto" means raw columns. Where they are of different scale it is said.
-settled_scaling <- function(scale, lambda, x) {
-  if (!identical(scale, "auto") || !is.numeric(lambda)) return(scale)
-  sd <- apply(x, 2L, stats::sd)
+# Whether a number for lambda decides what "auto" means for the scaling.
+left_raw <- function(scale, lambda) identical(scale, "auto") && is.numeric(lambda)
+
+tell_unequal <- function(sd) {
   sd <- sd[is.finite(sd) & sd > 0]
-  if (length(sd) > 1L && (max(sd) / min(sd))^2 > UNEQUAL) {
-    least <- which.min(sd)
-    most <- which.max(sd)
-    warning(
-      "with a number for lambda the columns are not scaled, and their standard deviations differ: ",
-      names(sd)[least], " has ", format(sd[[least]], digits = 2L), ", ", names(sd)[most], " ",
-      format(sd[[most]], digits = 2L), ". scale = TRUE standardises them, as a lambda that is ",
-      "chosen may do; scale = FALSE leaves them as they are, without this warning", call. = FALSE
-    )
-  }
-  "none"
+  if (length(sd) < 2L || (max(sd) / min(sd))^2 <= UNEQUAL) return(invisible())
+  least <- which.min(sd)
+  most <- which.max(sd)
+  warning(
+    "with a number for lambda the columns are not scaled, and their standard deviations differ: ",
+    names(sd)[least], " has ", format(sd[[least]], digits = 2L), ", ", names(sd)[most], " ",
+    format(sd[[most]], digits = 2L), ". scale = TRUE standardises them, as a lambda that is ",
+    "chosen may do; scale = FALSE leaves them as they are, without this warning", call. = FALSE
+  )
 }
 
 as_init <- function(init, k, columns) {

@@ -146,11 +146,13 @@ fit_ewp <- function(rows, k, iter.max = 500, nstart = 1, lambda = "auto", seed =
   }
   k <- as_count(k, "k")
   lambda <- as_penalty(lambda)
-  scale <- settled_scaling(scale, lambda, rows$x)
-  options <- python_options(rows, k, seed = seed, scale = scale, iter.max = iter.max,
+  raw <- left_raw(scale, lambda)
+  options <- python_options(rows, k, seed = seed, scale = if (raw) "none" else scale, iter.max = iter.max,
                             nstart = nstart, ...)
   results <- run_python("fit", rows$x, k, lambda, options = options)
-  as_ewp(results, rows, options$random_state, call)
+  fit <- as_ewp(results, rows, options$random_state, call)
+  if (raw) tell_unequal(fit$metric$sd)
+  fit
 }
 
 # Call one of the module's functions with data and options; Python is touched here first, and before

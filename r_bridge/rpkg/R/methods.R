@@ -127,7 +127,7 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
   cat("\n", x$n, " observations, ", x$p, " features, ", x$k, " clusters\n", sep = "")
   number <- function(value) format(value, digits = digits)
   facts <- c(
-    "penalty lambda" = sprintf("%s (%s a row)", number(x$lambda), number(x$lambda / x$n)),
+    "penalty lambda" = sprintf("%s (%s per row)", number(x$lambda), number(x$lambda / x$n)),
     "scaling, form" = paste0(x$scaling, ", ", x$dispersion),
     "objective" = number(x$objective),
     "between / total SS" = sprintf("%.1f %%", 100 * explained_share(x)),

@@ -12,7 +12,7 @@ run_trials <- function(rows, k, truth, lambda, scale, wbound, methods, n_trials,
     y = if (!is.null(truth)) as.list(as.character(truth)),
     methods = as.list(as_methods(methods)),
     n_trials = as_count(if (is.null(n_trials)) 20 else n_trials, "n_trials"),
-    scale = as_scaling(settled_scaling(scale, lambda, rows$x)),
+    scale = if (!left_raw(scale, lambda)) as_scaling(scale),
     init = as_choice(init, "init", c("random", "k-means++")),
     lam = lambda,
     wbound = if (identical(wbound, "auto")) "gap" else wbound,
@@ -20,6 +20,7 @@ run_trials <- function(rows, k, truth, lambda, scale, wbound, methods, n_trials,
     ...
   )
   found <- run_python("compare", rows$x, k, options = options)
+  if (left_raw(scale, lambda)) tell_unequal(apply(rows$x, 2L, stats::sd))
   weights <- NULL
   if (!from_python(found$weights$empty)) {
     weights <- counted_from_one(from_frame(found$weights$reset_index()))
