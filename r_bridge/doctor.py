@@ -38,7 +38,7 @@ __all__ = [
     "quick_problem",
 ]
 
-#: What the extra ``ewp[r]`` asks for; newer rpy2-rinterface cannot be imported with R before 4.5.
+#: What the extra ``ewp-kmeans[r]`` asks for; newer rpy2-rinterface needs R 4.5.
 REQUIREMENTS = ("rpy2>=3.6.4", "rpy2-rinterface>=3.6.4,<3.6.6")
 
 
@@ -80,6 +80,8 @@ class Environment:
         Why R does not run, or why rpy2 cannot start it.
     sparcl, reticulate : str or None
         Versions of the R packages. reticulate serves the other direction, ewp from R.
+    other_ewp : str or None
+        Version of the other Python package, called ewp on the index, if it is installed.
     """
 
     r_home: str | None
@@ -90,10 +92,11 @@ class Environment:
     failure: str | None = None
     sparcl: str | None = None
     reticulate: str | None = None
+    other_ewp: str | None = None
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What keeps Python from calling sparcl, each with its cure; in the order to mend them."""
+        """What keeps Python from calling sparcl, or may do so, each with its cure, in order."""
         return _find_problems(self)
 
     @property
@@ -103,7 +106,7 @@ class Environment:
 
     @property
     def ready(self) -> bool:
-        """Whether Python can call sparcl."""
+        """Whether Python can call sparcl, and nothing stands in the way of ewp itself."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -131,6 +134,18 @@ def _package_version(name: str) -> str | None:
         return None
 
 
+def _other_ewp() -> str | None:
+    """Version of the package that is called ewp on the index, where this one is ewp-kmeans."""
+    try:
+        found = metadata.metadata("ewp")
+    except metadata.PackageNotFoundError:
+        return None
+    # Versions before 0.2 of this package had that name in copies of the repository.
+    ours = "Author" in found and found["Author"] == _AUTHOR
+    return None if ours else found["Version"]
+
+
+_AUTHOR = "The ewp developers"
 _QUESTION = """
 version <- function(p) tryCatch(as.character(utils::packageVersion(p)), error = function(e) "")
 cat("", R.home(), as.character(getRversion()), version("sparcl"), version("reticulate"), "",
@@ -181,22 +196,41 @@ def check() -> Environment:
     home = os.environ.get("R_HOME") or None
     program = shutil.which(os.path.join(home, "bin", "R") if home else "R")
     rpy2, rinterface = _package_version("rpy2"), _package_version("rpy2-rinterface")
+    other = _other_ewp()
     if program is None:
-        return Environment(home, None, rpy2, rinterface)
+        return Environment(home, None, rpy2, rinterface, other_ewp=other)
     options = ["--no-echo", "--no-save", "--no-restore"]
     lines, failure = _run([program, *options, "-e", _QUESTION])
     if failure is not None:
-        return Environment(home, None, rpy2, rinterface, failure=failure)
+        return Environment(home, None, rpy2, rinterface, failure=failure, other_ewp=other)
     found, version, sparcl, reticulate = lines[:4]
     mode = None
     if rpy2 is not None:
         mode, failure = _try_rpy2()
     return Environment(
-        found, version, rpy2, rinterface, mode, failure, sparcl or None, reticulate or None
+        found,
+        version,
+        rpy2,
+        rinterface,
+        mode,
+        failure,
+        sparcl=sparcl or None,
+        reticulate=reticulate or None,
+        other_ewp=other,
     )
 
 
 # -- what is wrong with it ----------------------------------------------------------------------
+
+
+def _two_packages(version: str) -> Problem:
+    """Another package of the same module name is installed beside this one."""
+    text = (
+        f"Another package called ewp ({version}) is installed beside this one, which is called "
+        "ewp-kmeans; import ewp may find either."
+    )
+    words = (sys.executable or "python3", "-m", "pip", "uninstall", "-y", "ewp")
+    return Problem(text, f"Remove it: {shlex.join(words)}")
 
 
 def _no_r() -> Problem:
@@ -254,6 +288,8 @@ def _numbers(version: str | None) -> tuple[int, ...]:
 def _find_problems(found: Environment) -> tuple[Problem, ...]:
     """What is missing or broken, in the order to mend it."""
     problems: list[Problem] = []
+    if found.other_ewp is not None:
+        problems.append(_two_packages(found.other_ewp))
     if found.r_version is None and found.failure is None:
         problems.append(_no_r())
     elif found.r_version is None:
@@ -292,7 +328,7 @@ def quick_problem() -> RBridgeError | None:
 def explain_failure(error: BaseException) -> RBridgeError:
     """The error for a start of R that failed, by looking at the whole installation."""
     for problem in check().problems:
-        if problem.kind is not PackageMissingError:
+        if problem.kind not in (PackageMissingError, RBridgeError):
             return problem.error()
     return Rpy2Error(f"rpy2 could not start R: {error}\nMore: ewp doctor")
 

@@ -51,6 +51,31 @@ class _Session(NamedTuple):
 
 _session: _Session | None = None
 _importing = threading.Lock()
+#: Set in a process that was forked while another thread was in R.
+_stranded = False
+
+
+def _forked() -> None:
+    """Begin anew in a forked process, which has its parent's R but only the thread that forked.
+
+    Was another thread in R, then R stopped in the midst of its work, and the lock is held by a
+    thread that is not here: waiting for it would last for ever, and opening it would lead into a
+    broken interpreter. So R is given up in this process. The parent could wait for R before it
+    forks, but R may compute for hours, and most forks have nothing to do with R.
+    """
+    global _importing, _stranded
+    _importing = threading.Lock()
+    openrlib = sys.modules.get("rpy2.rinterface_lib.openrlib")
+    lock = getattr(openrlib, "rlock", None)
+    if lock is None:
+        return
+    _stranded = not lock.acquire(blocking=False)
+    if not _stranded:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def add_library(path: str) -> None:
@@ -67,6 +92,12 @@ def require(package: str) -> None:
 def _start() -> _Session:
     """The running session; R is started by the first caller."""
     global _session
+    if _stranded:
+        raise RBridgeError(
+            "R was at work in another thread when this process was forked, and cannot be used here."
+            "\nFork while no thread is in R, or start the process anew: with multiprocessing, by "
+            'get_context("spawn").'
+        )
     if _session is not None:
         return _session
     try:

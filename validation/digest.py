@@ -72,14 +72,14 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _is_idle(node: ast.AST) -> bool:
-    """Whether a statement defines nothing: a text, an import, a list of what is public."""
+    """Whether a statement computes nothing: a text, an import, what is public, the version."""
     if isinstance(node, ast.Import | ast.ImportFrom) or _is_text(node):
         return True
     if isinstance(node, ast.If):
         names = {one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)}
         return bool(names & {"TYPE_CHECKING", "__name__"})
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return "__all__" in _targets(node)
+        return bool({"__all__", "__version__"} & set(_targets(node)))
     return False
 
 

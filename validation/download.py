@@ -210,7 +210,7 @@ def download_datasets(
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("pooch is not installed; pip install 'ewp[dev]'") from error
+        raise ImportError("pooch is not installed; pip install 'ewp-kmeans[dev]'") from error
     target = Path(folder).expanduser()
     target.mkdir(parents=True, exist_ok=True)
     written = []

@@ -1,3 +1,3 @@
 """What every room stands on: types, checks of options, processes and progress; and the version."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

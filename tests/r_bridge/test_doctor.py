@@ -95,6 +95,34 @@ def test_every_problem_has_its_kind_and_cure(changes, kinds, cure):
     assert len(str(found).splitlines()) < 25
 
 
+OTHER = """
+import importlib.metadata, sys
+from pathlib import Path
+folder = Path({folder!r})
+(folder / "ewp-{version}.dist-info").mkdir()
+text = "Metadata-Version: 2.1\\nName: ewp\\nVersion: {version}\\nAuthor: {author}\\n"
+(folder / "ewp-{version}.dist-info" / "METADATA").write_text(text)
+sys.path.insert(0, str(folder))
+import r_bridge
+found = r_bridge.check()
+print(found.other_ewp, found.ready)
+print(found)
+"""
+
+
+def test_the_other_package_called_ewp_is_told_with_the_cure(tmp_path):
+    done = run_python(OTHER.format(folder=str(tmp_path), version="0.1.1", author="Somebody Else"))
+    assert done.stdout.startswith("0.1.1 False"), done.stderr
+    assert "Another package called ewp (0.1.1)" in done.stdout
+    assert "pip uninstall -y ewp" in done.stdout
+
+
+def test_an_old_copy_of_this_package_is_not_taken_for_the_other(tmp_path):
+    author = "The ewp developers"
+    done = run_python(OTHER.format(folder=str(tmp_path), version="0.1.0", author=author))
+    assert done.stdout.startswith("None"), done.stderr
+
+
 def test_every_cure_of_rpy2_names_the_versions_that_work():
     for rinterface in ("3.6.5", "3.6.7", None):
         broken = {"rinterface": rinterface, "mode": None, "rpy2": rinterface, "failure": "it broke"}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from zipfile import ZipFile
 
 import pytest
 
+import ewp
 from tests.support.r import ROOT, run_python
 
 
@@ -54,6 +57,68 @@ def test_the_wheel_holds_the_bridge_and_nothing_of_the_r_package(tmp_path):
     scripts = (path for path in (ROOT / "r_bridge").iterdir() if path.suffix in (".py", ".R"))
     bridge = [name for name in names if name.startswith("r_bridge/")]
     assert sorted(bridge) == sorted(f"r_bridge/{path.name}" for path in scripts)
+
+
+def test_name_and_version_are_the_same_everywhere():
+    """The distribution is called ewp-kmeans; the name ewp is another package's on the index."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == "ewp-kmeans"
+    for extra in project["optional-dependencies"].values():
+        assert not any(re.match(r"ewp(?!-kmeans)\b", requirement) for requirement in extra)
+    description = (ROOT / "r_bridge" / "rpkg" / "DESCRIPTION").read_text()
+    versions = {
+        project["version"],
+        ewp.__version__,
+        re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1],
+        re.search(r"^Version: (\S+)$", description, re.MULTILINE)[1],
+    }
+    assert versions == {ewp.__version__}
+
+
+def test_no_page_tells_to_install_the_other_package():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "r_bridge").glob("**/*.md")]
+    pages += [*(ROOT / "vignettes").glob("**/*.md"), *(ROOT / "ewp").glob("**/*.py")]
+    pages += [*(ROOT / "r_bridge").glob("*.py"), *(ROOT / "validation").glob("*.py")]
+    for page in pages:
+        wrong = re.findall(r"pip install [^\n`]*\bewp(?!-kmeans)[\[\s'`\"]", page.read_text())
+        assert not wrong, page
+
+
+def test_workflows_hold_no_secret_and_publishing_is_by_trust():
+    workflows = {path.name: path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")}
+    assert set(workflows) == {"tests.yml", "publish.yml"}
+    for text in workflows.values():
+        assert not re.search(r"secrets|password:|token:(?! write)", text)
+    assert "id-token: write" in workflows["publish.yml"]
+    programs = {name for text in workflows.values() for name in re.findall(r"\.ci/[\w-]+", text)}
+    assert programs == {".ci/run", ".ci/check-dist"}
+    assert all(os.access(ROOT / name, os.X_OK) for name in programs)
+
+
+def test_the_table_of_the_r_package_names_both_sides_whole():
+    folder = ROOT / "r_bridge" / "rpkg"
+    table = (folder / "README.md").read_text().partition("## Python and R")[2]
+    cells = [line.strip("|").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    assert all(len(row) == 2 and all(cell.strip() for cell in row) for row in cells)
+    # functions and estimators; what they return is asked by the methods of a fit
+    python = [
+        name
+        for module in (ewp, ewp.peers, ewp.datasets)
+        for name in module.__all__
+        if inspect.isfunction(value := getattr(module, name)) or hasattr(value, "get_params")
+    ]
+    inside = {"rows_of", "checked", "metric"}
+    python += [
+        name
+        for name, value in vars(ewp.EWPResults).items()
+        if inspect.isfunction(value) and name[0] != "_" and name not in inside
+    ]
+    named = " ".join(row[0] for row in cells)
+    missing = [name for name in python if not re.search(rf"\b{name}\b", named)]
+    assert missing == []
+    exported = re.findall(r"^export\((\w+)\)", (folder / "NAMESPACE").read_text(), re.MULTILINE)
+    named = " ".join(row[1] for row in cells)
+    assert [name for name in exported if f"{name}(" not in named] == []
 
 
 def test_in_ci_a_missing_r_is_a_failure(tmp_path):

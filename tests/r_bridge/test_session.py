@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -176,6 +177,47 @@ def test_a_thousand_calls_from_eight_threads_are_right():
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(answer, range(1000)))
     assert all(found[i] == wanted[i % 140] for i in range(1000))
+
+
+FORK = """
+import os, threading, time
+from r_bridge import RBridgeError, session
+session.call("base", "nchar", {"x": "start"})
+WORK
+child = os.fork()
+if child == 0:
+    try:
+        print("child:", session.call("base", "nchar", {"x": "four"}).value, flush=True)
+    except RBridgeError as error:
+        print("child:", error, flush=True)
+    os._exit(0)
+for _ in range(150):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        break
+    time.sleep(0.1)
+else:
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    print("child: hangs")
+print("parent:", session.call("base", "nchar", {"x": "three"}).value)
+"""
+BUSY = """
+worker = threading.Thread(target=lambda: session.call("base", "Sys.sleep", {"time": 2.0}))
+worker.start()
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize(
+    ("work", "answer"),
+    [(BUSY, "child: R was at work in another thread"), ("", "child: [4]")],
+)
+def test_a_child_forked_while_a_thread_is_in_r_is_told_and_does_not_wait(work, answer):
+    done = run_python(FORK.replace("WORK", work))
+    assert answer in done.stdout, done.stderr
+    assert "parent: [5]" in done.stdout
 
 
 def test_warnings_and_errors_find_their_own_thread():

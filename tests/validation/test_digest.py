@@ -91,6 +91,15 @@ def test_folders_say_what_counts(copy, path, counts, chooses):
     assert (again(False) != before[1]) == (counts and not chooses)
 
 
+def test_a_new_version_is_no_new_code(copy):
+    before = again()
+    path = copy / "common" / "__init__.py"
+    text = path.read_text()
+    assert "__version__" in text
+    path.write_text(text.replace("__version__ = ", '__version__ = "9." + '))
+    assert again() == before
+
+
 def test_what_prints_or_plots_does_not_count_anywhere(copy):
     text = "class Fit:\n    def {name}(self):\n        return 1\n"
     put(copy, "core/fit.py", text.format(name="plot_weights"))

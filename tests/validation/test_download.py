@@ -129,7 +129,7 @@ def test_unknown_names_are_refused():
 
 def test_without_pooch_the_cure_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"ewp\[dev\]"):
+    with pytest.raises(ImportError, match=r"ewp-kmeans\[dev\]"):
         download_datasets(tmp_path, ["iris"])
 
 

@@ -32,7 +32,7 @@
 #' @export
 ewp_bootstrap <- function(object, x, n_boot = 200, n_jackknife = 50, level = 0.95, method = NULL,
                           threshold = NULL, seed = NULL, n_jobs = NULL, progress = FALSE) {
-  call <- match.call()
+  call <- call_of("ewp_bootstrap", match.call())
   x <- fitted_rows(object, x)
   level <- as_number(level, "level", above = 0, below = 1)
   if (!is.null(method)) as_choice(method, "method", c("bca", "percentile"))
@@ -96,15 +96,51 @@ print.ewp_bootstrap <- function(x, top = 10L, digits = 3L, ...) {
 #'
 #' @param x What [ewp_bootstrap()] returned.
 #' @param top Number of columns to draw.
-#' @param main Title.
-#' @param ... Further arguments of [graphics::barplot()].
+#' @param ... Further arguments of [graphics::barplot()], in the place of the defaults: `main`,
+#'   `xlim`, `col`, `cex` and so on.
 #' @return `x`, invisibly.
 #' @export
-plot.ewp_bootstrap <- function(x, top = 20L, main = NULL, ...) {
+plot.ewp_bootstrap <- function(x, top = 20L, ...) {
   table <- x$weights
-  plot_weights(
-    stats::setNames(table$weight, table$feature), as_count(top, "top"), table$lower, table$upper,
-    main = main, xlab = sprintf("weight, with %s %% interval", format(100 * x$level)), ...
-  )
+  label <- sprintf("weight, with %s %% interval", format(100 * x$level))
+  plot_weights(stats::setNames(table$weight, table$feature), as_count(top, "top"), table$lower,
+               table$upper, given = with_defaults(list(...), xlab = label))
   invisible(x)
+}
+
+#' Intervals of the weights
+#'
+#' @param object A fit made by [ewp()], or what [ewp_bootstrap()] returned.
+#' @param parm Names or numbers of columns; all by default.
+#' @param level Level of the intervals. Of a bootstrap with BCa intervals only its own level is known.
+#' @param x The data that were fitted.
+#' @param ... For a fit: options of [ewp_bootstrap()], which is run.
+#' @return A matrix with one row a column of the data and the two ends of its weight's interval, as
+#'   from [stats::confint()].
+#' @examplesIf ewp_available()
+#' x <- scale(iris[, 1:4])
+#' fit <- ewp(x, 3, lambda = 20, seed = 1)
+#' confint(fit, x = x, n_boot = 20, n_jackknife = 0, seed = 1)
+#' @export
+confint.ewp <- function(object, parm, level = 0.95, x, ...) {
+  found <- ewp_bootstrap(object, x, level = level, ...)
+  if (missing(parm)) stats::confint(found) else stats::confint(found, parm)
+}
+
+#' @rdname confint.ewp
+#' @export
+confint.ewp_bootstrap <- function(object, parm, level = object$level, ...) {
+  level <- as_number(level, "level", above = 0, below = 1)
+  table <- object$weights
+  share <- c((1 - level) / 2, (1 + level) / 2)
+  if (isTRUE(all.equal(level, object$level))) {
+    ends <- cbind(table$lower, table$upper)
+  } else if (object$method == "percentile") {
+    ends <- t(apply(object$draws, 2L, stats::quantile, share))
+  } else {
+    stop("BCa intervals are known at level ", format(object$level), " only; run ",
+         "ewp_bootstrap(level = ", format(level), ")", call. = FALSE)
+  }
+  dimnames(ends) <- list(table$feature, paste(format(100 * share, trim = TRUE, digits = 3L), "%"))
+  if (missing(parm)) ends else ends[parm, , drop = FALSE]
 }

@@ -1,18 +1,32 @@
-# broom's verbs, registered for the generics of the package generics when that is loaded. Columns
-# have the names that the Python package uses.
+# broom's verbs, registered for the generics of the package generics when that is loaded, with
+# broom's column names.
 
-#' Tidy a fit
+#' Tidy results
 #'
-#' Methods for `tidy()`, `glance()` and `augment()` of the packages generics and broom.
+#' Methods for `tidy()`, `glance()` and `augment()` of the packages generics and broom, with broom's
+#' names of columns.
 #'
-#' @param x A fit made by [ewp()].
-#' @param data The data to append the clusters to: those that were fitted, or new rows.
+#' @param x A fit made by [ewp()], or what another function of this package returned.
+#' @param data The data that were fitted.
+#' @param newdata New rows to assign to the clusters, in the place of `data`.
 #' @param ... Ignored.
-#' @return Data frames, or tibbles where the package tibble is installed. `tidy()`: one row a
-#'   cluster with the centre, `size`, `withinss` and `cluster`. `glance()`: one row with `totss`,
-#'   `tot.withinss`, `betweenss`, `iter`, `lam`, `s0`, `objective`, `effective_features`, `n_obs`,
-#'   `n_clusters`, `converged`. `augment()`: the data with `.cluster` and `.distance`, the weighted
-#'   distance to the cluster's centre.
+#' @return Data frames, or tibbles where the package tibble is installed.
+#'
+#'   `tidy()` of a fit: one row a cluster with the centre, `size`, `withinss` and `cluster`. Of
+#'   [ewp_bootstrap()]: one row a column, with `term`, `estimate` (the weight), `std.error`, `bias`,
+#'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
+#'   `earned`, `permuted`, `p.value`, `adj.p.value` (Benjamini and Hochberg) and `p.holm`. Of
+#'   [ewp_consistency()]: one row an error, with `term`, `estimate` (its slope), `std.error`,
+#'   `conf.low`, `conf.high`, `verdict`. Of [ewp_stability()]: one row a cluster. Of
+#'   [ewp_select_lambda()] and [ewp_select_k()]: one row a candidate, with `estimate` (the criterion)
+#'   and `std.error`. Of [ewp_compare()]: one row a method. Of [ewp_agreement()]: one row a cluster.
+#'
+#'   `glance()`: one row. Of a fit `totss`, `tot.withinss`, `betweenss`, `iter`, `lambda`, `s0`,
+#'   `objective`, `effective.features`, `n.obs`, `n.clusters`, `converged`.
+#'
+#'   `augment()` of a fit: the data with `.cluster` and `.distance`, the weighted distance to the
+#'   cluster's centre; of a selection that of the fit it chose; of [ewp_stability()] and
+#'   [ewp_compare()] the data with what they say of each row.
 #' @examplesIf ewp_available() && requireNamespace("generics", quietly = TRUE)
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' generics::tidy(fit)
@@ -38,31 +52,215 @@ tidy.ewp <- function(x, ...) {
 glance.ewp <- function(x, ...) {
   as_tibble_if_there(data.frame(
     totss = x$totss, tot.withinss = x$tot.withinss, betweenss = x$betweenss, iter = x$iter,
-    lam = x$lambda, s0 = x$s0, objective = x$objective,
-    effective_features = x$effective_features, n_obs = length(x$cluster),
-    n_clusters = length(x$size), converged = x$converged
+    lambda = x$lambda, s0 = x$s0, objective = x$objective,
+    effective.features = x$effective_features, n.obs = length(x$cluster),
+    n.clusters = length(x$size), converged = x$converged
   ))
 }
 
 #' @rdname tidy.ewp
 #' @exportS3Method generics::augment
-augment.ewp <- function(x, data, ...) {
-  if (missing(data)) stop("data is missing: a fit does not hold its data", call. = FALSE)
-  rows <- rows_for(x, data, "data")
+augment.ewp <- function(x, data = NULL, newdata = NULL, ...) {
+  if (is.null(data) && is.null(newdata)) {
+    stop("data is missing: a fit does not hold its data", call. = FALSE)
+  }
+  fitted <- is.null(newdata)
+  out <- if (fitted) fitted_part(x, data) else newdata
+  rows <- rows_for(x, out, if (fitted) "data" else "newdata")
+  squared <- squared_distances(x, rows)
+  nearest <- max.col(-squared, ties.method = "first")
+  append_columns(out, list(
+    .cluster = factor(nearest, seq_along(x$size)),
+    .distance = sqrt(squared[cbind(seq_along(nearest), nearest)])
+  ))
+}
+
+# Data with columns at the end, and names of rows in one at the beginning.
+append_columns <- function(data, columns) {
   out <- as.data.frame(data)
-  taken <- intersect(c(".cluster", ".distance"), names(out))
+  taken <- intersect(names(columns), names(out))
   if (length(taken)) {
     stop("data already have a column ", taken[1L], ": rename or drop it", call. = FALSE)
   }
-  squared <- squared_distances(x, rows)
-  nearest <- max.col(-squared, ties.method = "first")
-  if (.row_names_info(out) > 0L) out <- cbind(.rownames = row.names(out), out)
-  out$.cluster <- factor(nearest, seq_along(x$size))
-  out$.distance <- sqrt(squared[cbind(seq_along(nearest), nearest)])
+  if (is.character(attr(out, "row.names"))) out <- cbind(.rownames = row.names(out), out)
+  out[names(columns)] <- columns
   row.names(out) <- NULL
   as_tibble_if_there(out)
 }
 
 as_tibble_if_there <- function(frame) {
+  row.names(frame) <- NULL
   if (requireNamespace("tibble", quietly = TRUE)) tibble::as_tibble(frame) else frame
+}
+
+# Columns of a table under broom's names: c(new = "old").
+as_tidy <- function(table, columns) {
+  columns <- columns[columns %in% names(table)]
+  as_tibble_if_there(stats::setNames(table[columns], names(columns)))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_bootstrap <- function(x, ...) {
+  as_tidy(x$weights, c(term = "feature", estimate = "weight", std.error = "se", bias = "bias",
+                       conf.low = "lower", conf.high = "upper", selected = "selected"))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_bootstrap <- function(x, ...) {
+  as_tibble_if_there(data.frame(n.boot = x$n_boot, conf.level = x$level, method = x$method,
+                                converged = x$converged, complete = x$complete))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_consistency <- function(x, ...) {
+  as_tidy(x$slopes, c(term = "error", estimate = "slope", std.error = "se", conf.low = "lower",
+                      conf.high = "upper", verdict = "verdict"))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_consistency <- function(x, ...) {
+  as_tibble_if_there(data.frame(verdict = x$verdict, reference = x$reference, n.obs = x$n,
+                                conf.level = x$level, complete = x$complete))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_stability <- function(x, ...) {
+  table <- x$clusters
+  table$cluster <- factor(table$cluster)
+  as_tibble_if_there(table)
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_stability <- function(x, ...) {
+  as_tibble_if_there(data.frame(n.boot = nrow(x$jaccard), scheme = x$scheme,
+                                min.jaccard = min(x$clusters$jaccard), n.obs = nrow(x$points),
+                                n.clusters = nrow(x$clusters), complete = x$complete))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::augment
+augment.ewp_stability <- function(x, data, ...) {
+  check_row_count(data, nrow(x$points))
+  columns <- x$points
+  columns$cluster <- factor(columns$cluster, x$clusters$cluster)
+  append_columns(data, stats::setNames(as.list(columns), paste0(".", names(columns))))
+}
+
+check_row_count <- function(data, n) {
+  if (NROW(data) != n) {
+    stop("data has ", counted(NROW(data), "row"), ", but ", n, " were used", call. = FALSE)
+  }
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_test_features <- function(x, ...) {
+  as_tidy(x$table, c(term = "feature", estimate = "weight", earned = "earned", permuted = "permuted",
+                     p.value = "p_value", adj.p.value = "p_bh", p.holm = "p_holm"))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_test_features <- function(x, ...) {
+  as_tibble_if_there(data.frame(
+    n.perm = x$n_perm, n.tested = sum(!is.na(x$table$p_value)),
+    n.significant = sum(x$table$p_bh <= 0.05, na.rm = TRUE), complete = x$complete
+  ))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_select_lambda <- function(x, ...) {
+  as_tidy(x$table, c(scaling = "scaling", dispersion = "dispersion", lambda = "lambda",
+                     estimate = "mean", std.error = "se", effective.features = "effective_features",
+                     stability = "stability", n.rep = "replicates"))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_select_k <- function(x, ...) {
+  named <- c(n.clusters = "k", lambda = "lambda", estimate = "mean", std.error = "se")
+  others <- setdiff(names(x$table), named)
+  as_tidy(x$table, c(named, stats::setNames(others, gsub("_", ".", others, fixed = TRUE))))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_select_lambda <- function(x, ...) glance.ewp(x$fit)
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_select_k <- function(x, ...) glance.ewp(x$fit)
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::augment
+augment.ewp_select_lambda <- function(x, data = NULL, newdata = NULL, ...) {
+  augment.ewp(x$fit, data, newdata)
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::augment
+augment.ewp_select_k <- function(x, data = NULL, newdata = NULL, ...) {
+  augment.ewp(x$fit, data, newdata)
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_compare <- function(x, ...) {
+  table <- x$table
+  names(table) <- gsub("_", ".", names(table), fixed = TRUE)
+  as_tibble_if_there(table)
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_compare <- function(x, ...) {
+  as_tibble_if_there(data.frame(n.methods = nrow(x$table), n.obs = nrow(x$clusters),
+                                n.clusters = nrow(x$centers)))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::augment
+augment.ewp_compare <- function(x, data, ...) {
+  check_row_count(data, nrow(x$clusters))
+  columns <- lapply(as.data.frame(x$clusters), factor)
+  append_columns(data, stats::setNames(columns, paste0(".cluster.", make.names(colnames(x$clusters)))))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_trials <- function(x, ...) {
+  table <- x$table
+  names(table) <- sub("_sd$", ".sd", sub("_p$", ".p.value", names(table)))
+  as_tibble_if_there(table)
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_trials <- function(x, ...) {
+  as_tibble_if_there(data.frame(
+    n.methods = nrow(x$table), n.trials = max(x$scores$trial), n.obs = x$n, n.clusters = x$k,
+    complete = x$complete
+  ))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_agreement <- function(x, ...) {
+  table <- x$clusters
+  names(table) <- gsub("_", ".", names(table), fixed = TRUE)
+  as_tibble_if_there(table)
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_agreement <- function(x, ...) {
+  as_tibble_if_there(data.frame(ari = x$ari, nmi = x$nmi, same = x$same,
+                                weight.distance = x$weight_distance))
 }

@@ -4,14 +4,18 @@
 # ---- data ------------------------------------------------------------------------------------
 
 # A numeric matrix with column names, or an error that names the columns that prevent it.
-as_data_matrix <- function(x, what = "x") {
+as_data_matrix <- function(x, what = "x", finite = TRUE) {
   x <- if (is.data.frame(x)) numeric_frame(x, what) else numeric_array(x, what)
+  check_rows(x, what)
+  if (finite) check_finite(x, what)
+  x
+}
+
+check_rows <- function(x, what) {
   if (nrow(x) == 0L || ncol(x) == 0L) {
     stop(what, " has ", nrow(x), " rows and ", ncol(x), " columns: nothing to cluster",
          call. = FALSE)
   }
-  check_finite(x, what)
-  x
 }
 
 is_number <- function(column) {
@@ -81,8 +85,8 @@ check_finite <- function(x, what) {
   if (any(missing > 0)) {
     stop(
       what, " has missing values (NA) in ", counted(sum(missing > 0), "column"), ": ",
-      listing(affected(x, missing)), "; drop these rows, for instance with na.omit(), or impute ",
-      "them before clustering", call. = FALSE
+      listing(affected(x, missing)), "; drop these rows, with na.action = na.omit, or impute them ",
+      "before clustering", call. = FALSE
     )
   }
   if (any(infinite > 0)) {
@@ -117,9 +121,7 @@ formula_data <- function(terms, data, what = "data") {
   x <- stats::model.matrix(terms, frame)
   x <- x[, attr(x, "assign") > 0L, drop = FALSE]
   named <- is.data.frame(data) && .row_names_info(data) > 0L
-  x <- plain_matrix(x, if (named) row.names(frame))
-  check_finite(x, what)
-  list(x = x, terms = terms)
+  list(x = plain_matrix(x, if (named) row.names(frame)), terms = terms)
 }
 
 # Rows for a fit: its columns, by name where there are names, in the order of the fit.
@@ -129,7 +131,9 @@ rows_for <- function(object, newdata, what = "newdata") {
     if (!is.data.frame(newdata)) {
       stop(what, " must be a data frame: the fit was made with a formula", call. = FALSE)
     }
-    return(formula_data(object$terms, newdata, what)$x)
+    x <- formula_data(object$terms, newdata, what)$x
+    check_finite(x, what)
+    return(x)
   }
   columns <- names(object$weights)
   # One row given as a vector, as a fit with several columns allows.
@@ -226,11 +230,34 @@ as_exponent <- function(s0) {
   as_number(s0, "s0", below = 0)
 }
 
+# The words that Python has for scalings and for forms of the weights.
+SCALINGS <- c("auto", "standard")
+FORMS <- c("auto", "within", "between")
+
 # TRUE and FALSE, as in scale(), beside Python's words.
 as_scaling <- function(scale) {
   if (is.null(scale) || identical(scale, FALSE) || identical(scale, "none")) return(NULL)
   if (identical(scale, TRUE)) return("standard")
-  as_choice(scale, "scale", c("auto", "standard", "none"))
+  as_choice(scale, "scale", c(SCALINGS, "none"))
+}
+
+# Variances that differ by more than this factor are told where a number for lambda means raw columns.
+UNEQUAL <- 10
+
+# Whether a number for lambda decides what "auto" means for the scaling.
+left_raw <- function(scale, lambda) identical(scale, "auto") && is.numeric(lambda)
+
+tell_unequal <- function(sd) {
+  sd <- sd[is.finite(sd) & sd > 0]
+  if (length(sd) < 2L || (max(sd) / min(sd))^2 <= UNEQUAL) return(invisible())
+  least <- which.min(sd)
+  most <- which.max(sd)
+  warning(
+    "with a number for lambda the columns are not scaled, and their standard deviations differ: ",
+    names(sd)[least], " has ", format(sd[[least]], digits = 2L), ", ", names(sd)[most], " ",
+    format(sd[[most]], digits = 2L), ". scale = TRUE standardises them, as a lambda that is ",
+    "chosen may do; scale = FALSE leaves them as they are, without this warning", call. = FALSE
+  )
 }
 
 as_init <- function(init, k, columns) {
@@ -266,8 +293,11 @@ as_prior <- function(prior, columns) {
   as.array(as.double(prior))
 }
 
-as_row_weights <- function(weight, n) {
+# One weight for each row that was given; those of the rows that are kept.
+as_row_weights <- function(weight, rows) {
   if (is.null(weight)) return(NULL)
+  n <- nrow(rows$x)
+  if (!is.null(rows$kept) && length(weight) == rows$given) weight <- weight[rows$kept]
   if (!is.numeric(weight) || length(weight) != n || !all(is.finite(weight)) || any(weight < 0)) {
     stop("sample_weight must hold a number of at least 0 for each of the ", n, " rows",
          call. = FALSE)
@@ -281,25 +311,34 @@ as_jobs <- function(n_jobs) {
   as_count(n_jobs, "n_jobs")
 }
 
-# The options that ewp() and the selections share, checked, under the names they have in Python.
-python_options <- function(x, k, s0 = "auto", eta = 1.05, nstart = 1, scale = "auto", seed = NULL,
+# What python_options() always gives.
+PYTHON_OPTIONS <- c("s0", "eta", "init", "n_init", "scale", "dispersion", "prior", "polish",
+                    "max_iter", "tol", "random_state", "n_jobs", "progress", "sample_weight")
+
+# A number of starts, or "auto" where Python is to decide.
+as_starts <- function(nstart) {
+  if (identical(nstart, "auto")) nstart else as_count(nstart, "nstart")
+}
+
+# The options that ewp() and the selections share, checked, under the names they have in Python. What
+# is not among them is left as it is: run_python() asks Python whether it knows it.
+python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = 1, scale = "auto", seed = NULL,
                            dispersion = "auto", init = "k-means++", prior = NULL, polish = TRUE,
                            iter.max = 500, tol = 1e-8, sample_weight = NULL, n_jobs = NULL,
                            progress = FALSE, ...) {
-  unknown <- dot_names(...)
-  if (length(unknown)) {
-    known <- setdiff(names(formals(python_options)), c("x", "k", "..."))
-    stop("unknown ", if (length(unknown) == 1L) "argument: " else "arguments: ",
-         listing(unknown), "; the options of ewp() are k, lambda, ", listing(known, 20L),
-         call. = FALSE)
+  more <- list(...)
+  renamed <- intersect(names(more), names(PYTHON_NAMES))
+  if (length(renamed)) {
+    stop(renamed[1L], " is called ", PYTHON_NAMES[[renamed[1L]]], " in R", call. = FALSE)
   }
-  list(
+  x <- rows$x
+  c(list(
     s0 = as_exponent(s0),
     eta = as_number(eta, "eta", above = 1),
     init = as_init(init, k, colnames(x)),
-    n_init = as_count(nstart, "nstart"),
+    n_init = as_starts(nstart),
     scale = as_scaling(scale),
-    dispersion = as_choice(dispersion, "dispersion", c("auto", "within", "between")),
+    dispersion = as_choice(dispersion, "dispersion", FORMS),
     prior = as_prior(prior, colnames(x)),
     polish = as_flag(polish, "polish"),
     max_iter = as_count(iter.max, "iter.max"),
@@ -307,13 +346,36 @@ python_options <- function(x, k, s0 = "auto", eta = 1.05, nstart = 1, scale = "a
     random_state = as_seed(seed),
     n_jobs = as_jobs(n_jobs),
     progress = as_flag(progress, "progress"),
-    sample_weight = as_row_weights(sample_weight, nrow(x))
-  )
+    sample_weight = as_row_weights(sample_weight, rows)
+  ), more)
 }
 
-dot_names <- function(...) {
-  given <- names(list(...))
-  if (is.null(given)) rep("(unnamed)", ...length()) else ifelse(nzchar(given), given, "(unnamed)")
+# Arguments beyond those that have a place have a name.
+refuse_unnamed <- function(...) {
+  more <- list(...)
+  unnamed <- if (is.null(names(more))) length(more) else sum(!nzchar(names(more)))
+  if (unnamed > 0L) {
+    stop(counted(unnamed, "argument"), " too many without a name: write, for instance, lambda = 20",
+         call. = FALSE)
+  }
+}
+
+# Refuse options that neither this package nor the Python function has.
+check_known <- function(f, options) {
+  more <- setdiff(names(options), PYTHON_OPTIONS)
+  if (!length(more)) return(invisible())
+  parameters_of <- function(what) {
+    parameters <- reticulate::import("inspect", convert = FALSE)$signature(what)$parameters
+    from_python(reticulate::import_builtins(FALSE)$list(parameters$keys()))
+  }
+  known <- parameters_of(f)
+  # A function that takes **options takes those of the estimator.
+  if ("options" %in% known) known <- c(known, parameters_of(python()$EWP))
+  unknown <- setdiff(more, known)
+  if (!length(unknown)) return(invisible())
+  own <- setdiff(names(formals(python_options)), c("rows", "k", "..."))
+  stop("unknown ", if (length(unknown) == 1L) "argument: " else "arguments: ", listing(unknown),
+       "; the options are k, lambda, ", listing(own, 20L), call. = FALSE)
 }
 
 # ---- to Python and back ----------------------------------------------------------------------

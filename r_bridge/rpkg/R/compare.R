@@ -1,20 +1,32 @@
 # EWP beside k-means and sparse k-means, natively in R and from the same centres.
 
-#' Compare with k-means and sparse k-means
+#' Compare with k-means, sparse k-means and other methods
 #'
-#' Fits [ewp()], [stats::kmeans()] and, where the package sparcl is installed, its
-#' `KMeansSparseCluster()`, all from the same starting centres and on the same columns: the two others
-#' get them standardised if EWP's were.
+#' Without `methods` and `n_trials`: fits [ewp()], [stats::kmeans()] and, where the package sparcl is
+#' installed, its `KMeansSparseCluster()`, all natively in R, from the same starting centres and on
+#' the same columns: the two others get them standardised if EWP's were. With either of them: compares
+#' methods of the Python package over many starts, with tests.
 #'
 #' @param x A numeric matrix or a data frame of numeric columns.
-#' @param k Number of clusters, or a matrix of starting centres.
+#' @param formula,data A formula without a response, and the data frame in which it is evaluated, in
+#'   the place of `x`.
+#' @param centers,k Number of clusters, or a matrix of starting centres; two names of one argument.
 #' @param truth Known groups of the rows, to compare with; they are not used for fitting.
-#' @param lambda,scale,... Options of [ewp()].
-#' @param wbound Bound on the l1 norm of sparcl's weights. `"auto"` chooses it with
-#'   `KMeansSparseCluster.permute()` and `nperms` permutations.
-#' @param nperms Number of permutations.
+#' @param lambda,scale Options of [ewp()].
+#' @param wbound Bound on the l1 norm of the weights of sparse k-means. `"auto"` chooses it by its
+#'   permutation gap.
+#' @param nperms Number of permutations for sparcl's gap.
+#' @param methods Names of methods: `"kmeans"`, `"wkmeans"`, `"power"`, `"power-published"`,
+#'   `"harmonic"`, `"sparse"`, `"sparse-annealed"`, `"ewp"`, `"ewp-between"`, `"ewp-published"`.
+#'   By default, if `n_trials` is given, `"kmeans"`, `"wkmeans"`, `"power"`, `"sparse"` and `"ewp"`.
+#' @param n_trials Number of starts, 20 by default if `methods` is given.
 #' @param seed A whole number, or `NULL` to go on from R's generator. Starting centres are drawn as
 #'   in k-means++.
+#' @param subset,na.action Which rows to use, and what to do about missing values: see [ewp()].
+#' @param ... Further options of [ewp()]; with `methods` or `n_trials` those of the comparison:
+#'   `init` (`"random"` rows or `"k-means++"`), `beta` (exponent of `"wkmeans"`), `reference` (the
+#'   method that the others are tested against), `n_jobs`, `progress`. For the method for formulas
+#'   also the ones above.
 #' @return A list of class `"ewp_compare"`: `table` (a data frame, one row a method: number
 #'   of rows in the `smallest` cluster, `features` with more than 1e-4 of the largest weight,
 #'   `effective_features`, adjusted Rand index `ari` and normalised mutual information `nmi` with
@@ -22,22 +34,59 @@
 #'   method, summing to 1), `clusters` (one column a method), `agreement` (adjusted Rand indices
 #'   between the methods), `fits` (the methods' own objects), `centers` and `notes`. It can be printed
 #'   and plotted.
+#'
+#'   With `methods` or `n_trials` a list of class `"ewp_trials"`: `table` (one row a method: the mean
+#'   of every measure over the starts, its standard deviation `_sd`, the p-value `_p` of Wilcoxon's
+#'   signed-rank test against the reference, `features`, `seconds`), `scores` (one row a start and
+#'   method), `weights` (one row a method and start), `clusters` (a matrix for each method with one
+#'   row a start), `settings` (what each method chose or was given), `measures`, `reference`,
+#'   `scaling`, `k`, `complete`, `seed`, `call`.
 #' @examplesIf ewp_available()
 #' compared <- ewp_compare(iris[, 1:4], 3, truth = iris$Species, lambda = 20, scale = TRUE,
 #'                         wbound = 1.5, seed = 1)
 #' compared
 #' plot(compared)
+#'
+#' ewp_compare(iris[, 1:4], 3, truth = iris$Species, methods = c("kmeans", "wkmeans", "ewp"),
+#'             n_trials = 6, lambda = 20, scale = TRUE, seed = 1)
 #' @export
-ewp_compare <- function(x, k, truth = NULL, lambda = "auto", scale = "auto", wbound = "auto",
-                        nperms = 10, seed = NULL, ...) {
-  call <- match.call()
-  x <- as_data_matrix(x)
-  if (missing(k)) stop("k is missing: give the number of clusters", call. = FALSE)
-  if (!is.null(truth) && (length(truth) != nrow(x) || anyNA(truth))) {
-    stop("truth must hold one known group for each of the ", nrow(x), " rows", call. = FALSE)
+ewp_compare <- function(x, ...) {
+  UseMethod("ewp_compare")
+}
+
+#' @rdname ewp_compare
+#' @export
+ewp_compare.default <- function(x, centers, truth = NULL, lambda = "auto", scale = "auto",
+                                wbound = "auto", nperms = 10, methods = NULL, n_trials = NULL,
+                                seed = NULL, subset, na.action = NULL, ..., k) {
+  call <- call_of("ewp_compare", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
+  compare_rows(default_rows(x, chosen, na.action), centers, truth, lambda, scale, wbound, nperms,
+               methods, n_trials, seed, ..., call = call)
+}
+
+#' @rdname ewp_compare
+#' @export
+ewp_compare.formula <- function(formula, data = NULL, centers, ..., subset, na.action = NULL, k) {
+  call <- call_of("ewp_compare", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
+  compare_rows(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
+}
+
+compare_rows <- function(rows, k, truth = NULL, lambda = "auto", scale = "auto", wbound = "auto",
+                         nperms = 10, methods = NULL, n_trials = NULL, seed = NULL, ..., call) {
+  if (!is.null(truth) && !is.null(rows$kept) && length(truth) == rows$given) truth <- truth[rows$kept]
+  if (!is.null(truth) && (length(truth) != nrow(rows$x) || anyNA(truth))) {
+    stop("truth must hold one known group for each of the ", nrow(rows$x), " rows", call. = FALSE)
   }
   if (!identical(wbound, "auto")) wbound <- as_number(wbound, "wbound", above = 1)
   nperms <- as_count(nperms, "nperms", least = 2L)
+  if (!is.null(methods) || !is.null(n_trials)) {
+    return(run_trials(rows, k, truth, lambda, scale, wbound, methods, n_trials, seed, ...,
+                      call = call))
+  }
   # R's stream goes on from here when a seed is given, and is put back afterwards.
   if (!is.null(seed)) {
     seed <- as_seed(seed)
@@ -50,14 +99,21 @@ ewp_compare <- function(x, k, truth = NULL, lambda = "auto", scale = "auto", wbo
   } else {
     seed <- as_seed(NULL)
   }
-  if (is.matrix(k) || is.data.frame(k)) {
-    centers <- rows_for(list(weights = stats::setNames(numeric(ncol(x)), colnames(x))), k, "k")
-  } else {
-    centers <- draw_centers(x, as_count(k, "k"))
-  }
-  timed <- list(EWP = timing(ewp(x, centers, lambda, scale = scale, seed = seed, ...)))
-  fit <- timed$EWP$value
-  divisor <- fit$metric$scale
+  compare_natively(rows, starting_centers(rows$x, k), truth, lambda, scale, wbound, nperms, seed,
+                   ..., call = call)
+}
+
+starting_centers <- function(x, k) {
+  if (!is.matrix(k) && !is.data.frame(k)) return(draw_centers(x, as_count(k, "k")))
+  rows_for(list(weights = stats::setNames(numeric(ncol(x)), colnames(x))), k, "k")
+}
+
+compare_natively <- function(rows, centers, truth, lambda, scale, wbound, nperms, seed, ..., call) {
+  x <- rows$x
+  timed <- list(EWP = timing(
+    fit_ewp(rows, centers, lambda = lambda, scale = scale, seed = seed, ..., call = call)
+  ))
+  divisor <- timed$EWP$value$metric$scale
   columns <- sweep(x, 2L, divisor, "/")
   start <- sweep(centers, 2L, divisor, "/")
   notes <- character()
@@ -182,20 +238,18 @@ print.ewp_compare <- function(x, digits = 3L, top = 10L, ...) {
 #'
 #' @param x What [ewp_compare()] returned.
 #' @param top Number of columns to draw.
-#' @param main,xlab Title and label of the axis.
-#' @param ... Further arguments of [graphics::barplot()].
+#' @param ... Further arguments of [graphics::barplot()], in the place of the defaults: `main`,
+#'   `xlim`, `col`, `cex` and so on.
 #' @return `x`, invisibly.
 #' @export
-plot.ewp_compare <- function(x, top = 15L, main = NULL, xlab = "weight", ...) {
+plot.ewp_compare <- function(x, top = 15L, ...) {
   order <- rev(utils::head(order(-apply(x$weights, 1L, max)), as_count(top, "top")))
   shown <- t(x$weights[order, rev(colnames(x$weights)), drop = FALSE])
-  labels <- shorten(colnames(shown))
-  local_par(mai = bar_margins(labels, c(4.1, if (is.null(main)) 1.1 else 4.1, 1.6)))
   colours <- PALETTE[c(EWP = 1L, `k-means` = 2L, `sparse k-means` = 3L)[rownames(shown)]]
-  graphics::barplot(shown, beside = TRUE, horiz = TRUE, names.arg = labels, las = 1,
-                    col = colours, border = NA, xlim = range(pretty(c(0, max(shown)))), xlab = xlab,
-                    main = main, space = c(0, 0.6), ...)
-  graphics::legend("bottomright", legend = rev(rownames(shown)), fill = rev(colours), border = NA, bty = "n",
-                   inset = 0.02)
+  given <- draw_bars(shown, shorten(colnames(shown)), list(...), col = colours, xlab = "weight",
+                     beside = TRUE, space = c(0, 0.6))
+  colours <- rep_len(given$col, nrow(shown))
+  graphics::legend("bottomright", legend = rev(rownames(shown)), fill = rev(colours), border = NA,
+                   bty = "n", inset = 0.02)
   invisible(x)
 }

@@ -27,7 +27,7 @@
 #' @export
 ewp_consistency <- function(object, x, sizes = NULL, n_rep = 20, reference = NULL, level = 0.95,
                             seed = NULL, n_jobs = NULL, progress = FALSE) {
-  call <- match.call()
+  call <- call_of("ewp_consistency", match.call())
   x <- fitted_rows(object, x)
   if (!is.null(sizes)) {
     if (!is.numeric(sizes) || !length(sizes)) {
@@ -111,30 +111,31 @@ consistency_words <- function(x) {
 #' differs from a population; this number is on the horizontal axis.
 #'
 #' @param x What [ewp_consistency()] returned.
-#' @param main,xlab,ylab Title and labels of the axes.
-#' @param ... Further graphical parameters, handed to [graphics::plot.default()].
+#' @param ... Graphical parameters, handed to [graphics::plot.default()] in the place of the defaults.
 #' @return `x`, invisibly.
 #' @export
-plot.ewp_consistency <- function(x, main = NULL, xlab = NULL, ylab = "error", ...) {
-  if (is.null(xlab)) xlab <- if (x$reference == "population") "rows" else "rows, allowing for overlap with the full fit"
+plot.ewp_consistency <- function(x, ...) {
   at <- x$effective_n
   errors <- c(weights = "weights", centroids = "centers")
   tiny <- .Machine$double.eps
   values <- lapply(names(errors), function(name) pmax(x$table[[name]], tiny))
-  graphics::plot(range(at), range(values), log = "xy", type = "n", main = main, xlab = xlab, ylab = ylab,
-                 bty = "n", las = 1, ...)
+  given <- list(...)
+  colour <- rep_len(given_or(given$col, PALETTE), length(errors))
+  across <- "rows, allowing for overlap with the full fit"
+  if (x$reference == "population") across <- "rows"
+  draw_frame(range(at), range(values), given, log = "xy", xlab = across, ylab = "error")
   for (i in seq_along(values)) {
     y <- values[[i]]
     level <- exp(mean(log(y) + log(at) / 2))
-    graphics::lines(at, level / sqrt(at), lty = 2, col = grDevices::adjustcolor(PALETTE[i], 0.6))
-    graphics::lines(at, y, col = PALETTE[i], lwd = 2)
-    graphics::points(at, y, col = PALETTE[i], pch = 19)
+    graphics::lines(at, level / sqrt(at), lty = 2, col = grDevices::adjustcolor(colour[i], 0.6))
+    graphics::lines(at, y, col = colour[i], lwd = 2)
+    graphics::points(at, y, col = colour[i], pch = 19, cex = given_or(given$cex, 1))
   }
   slopes <- x$slopes$slope[match(names(errors), x$slopes$error)]
   graphics::legend(
     "bottomleft", bty = "n", inset = 0.02,
     legend = c(sprintf("%s, slope %.2f", errors, slopes), "slope -1/2"),
-    col = c(PALETTE[seq_along(errors)], INK), lty = c(1, 1, 2), lwd = c(2, 2, 1), pch = c(19, 19, NA)
+    col = c(colour, INK), lty = c(1, 1, 2), lwd = c(2, 2, 1), pch = c(19, 19, NA)
   )
   invisible(x)
 }

@@ -28,7 +28,9 @@
 #' @param x A numeric matrix, a data frame of numeric columns, or a numeric vector.
 #' @param formula A formula without a response, such as `~ a + log(b)` or `~ . - name`.
 #' @param data A data frame in which the formula is evaluated.
-#' @param k Number of clusters, or a matrix with one starting centre a row.
+#' @param centers,k Number of clusters, or a matrix with one starting centre a row: two names of one
+#'   argument, the first as in [stats::kmeans()].
+#' @param iter.max Largest number of steps. The third argument by position, as in `kmeans()`.
 #' @param lambda Entropy penalty, in the units of a sum over rows: it must grow like the number of
 #'   rows for fits to different numbers of rows to estimate the same thing. Small values concentrate
 #'   the weight on few columns, large ones spread it equally. `"auto"` chooses it by what the
@@ -39,8 +41,14 @@
 #' @param nstart Number of random starts; the one with the lowest objective is kept.
 #' @param scale `"standard"` or `TRUE` divides every column by its standard deviation, `"none"` or
 #'   `FALSE` leaves it. `"auto"` is chosen together with `lambda`; with a number for `lambda` it
-#'   means `"none"`. Centres are always in the units of the data.
+#'   means `"none"`, with a warning if the variances of the columns differ by more than a factor of
+#'   10. Centres are always in the units of the data.
 #' @param seed A whole number, or `NULL` to draw one from R's generator.
+#' @param subset Which rows to use, as in [stats::lm()]: an expression in the columns of the data, or
+#'   numbers or names of rows.
+#' @param na.action What to do about rows with missing values: `na.omit` and `na.exclude` leave them
+#'   out, and with the latter [predict()] and [fitted()] have `NA` in their places. By default they
+#'   are an error that names the columns.
 #' @param ... Further options, for `ewp.formula` also the ones above:
 #'   \describe{
 #'     \item{`dispersion`}{`"within"` rewards columns with a small dispersion within clusters, as
@@ -52,13 +60,15 @@
 #'       name if named); weights are proportional to it. 0 excludes a column.}
 #'     \item{`polish`}{Whether to search for a better partition in the learned metric at the end
 #'       (default `TRUE`). `FALSE` with `s0 = -1` is the published algorithm.}
-#'     \item{`iter.max`, `tol`}{Largest number of steps (500) and the step at which to stop (1e-8).}
+#'     \item{`tol`}{The step at which to stop (1e-8).}
 #'     \item{`sample_weight`}{One number for each row; a row of weight 2 counts twice.}
 #'     \item{`n_jobs`}{Number of processes; -1 for all processors.}
 #'     \item{`progress`}{Whether to show a progress bar.}
+#'     \item{others}{Options that only the Python package knows are handed to it as they are.}
 #'   }
 #'
-#' @return A list of class `"ewp"`. It holds plain R data only. Its components are those of
+#' @return A list of classes `"ewp"` and `"kmeans"`. It holds plain R data only. Its components are
+#' those of
 #' [stats::kmeans()]:
 #' \item{cluster}{Cluster of every row, whole numbers from 1, with the names of the rows.}
 #' \item{centers}{Matrix of centres in the units of the data.}
@@ -81,6 +91,8 @@
 #'   their `prior`, and the sum of the rows' weights in each cluster (`mass`).}
 #' \item{selection}{How `lambda = "auto"` was settled, if it was.}
 #' \item{sample_weight, terms}{Weights of the rows and terms of the formula, where given.}
+#' \item{na.action, kept, given}{Rows left out for missing values, numbers of the rows that were
+#'   used, and how many there were, where not all were used.}
 #' \item{call}{The call.}
 #'
 #' @seealso [predict.ewp()], [plot.ewp()], [summary.ewp()], [ewp_select_lambda()], [ewp_select_k()],
@@ -104,57 +116,57 @@ ewp <- function(x, ...) {
 
 #' @rdname ewp
 #' @export
-ewp.default <- function(x, k, lambda = "auto", s0 = "auto", eta = 1.05, nstart = 1, scale = "auto",
-                        seed = NULL, ...) {
-  call <- match.call()
-  call[[1L]] <- quote(ewp)
-  fit_ewp(as_data_matrix(x), k, lambda, s0 = s0, eta = eta, nstart = nstart, scale = scale,
-          seed = seed, ..., call = call)
+ewp.default <- function(x, centers, iter.max = 500, nstart = 1, lambda = "auto", s0 = "auto",
+                        eta = 1.05, scale = "auto", seed = NULL, subset, na.action = NULL, ..., k) {
+  call <- call_of("ewp", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
+  rows <- default_rows(x, chosen, na.action)
+  fit_ewp(rows, centers, iter.max, nstart, lambda, s0 = s0, eta = eta, scale = scale, seed = seed,
+          ..., call = call)
 }
 
 #' @rdname ewp
 #' @export
-ewp.formula <- function(formula, data = NULL, k, ...) {
-  call <- match.call()
-  call[[1L]] <- quote(ewp)
-  if (length(formula) != 2L) {
-    stop("the formula has a response; clustering has none: write ~ a + b", call. = FALSE)
-  }
-  if (!is.null(data) && !is.data.frame(data)) {
-    if (is.matrix(data)) data <- as.data.frame(data)
-    else if (!is.list(data) && !is.environment(data)) {
-      stop("data must be a data frame", call. = FALSE)
-    }
-  }
-  terms <- stats::terms(formula, data = data)
-  found <- formula_data(terms, data)
-  fit_ewp(found$x, k, ..., call = call, terms = found$terms)
+ewp.formula <- function(formula, data = NULL, centers, ..., subset, na.action = NULL, k) {
+  call <- call_of("ewp", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
+  fit_ewp(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
 }
 
-fit_ewp <- function(x, k, lambda = "auto", seed = NULL, ..., call, terms = NULL) {
-  if (missing(k)) stop("k is missing: give the number of clusters", call. = FALSE)
+fit_ewp <- function(rows, k, iter.max = 500, nstart = 1, lambda = "auto", seed = NULL,
+                    scale = "auto", ..., call) {
+  refuse_unnamed(...)
   if (is.matrix(k) || is.data.frame(k)) {
     if ("init" %in% names(list(...))) {
       stop("k is a matrix of starting centers already; leave init out", call. = FALSE)
     }
-    return(fit_ewp(x, nrow(k), lambda, seed, ..., init = k, call = call, terms = terms))
+    return(fit_ewp(rows, nrow(k), iter.max, nstart, lambda, seed, scale, ..., init = k, call = call))
   }
   k <- as_count(k, "k")
   lambda <- as_penalty(lambda)
-  options <- python_options(x, k, seed = seed, ...)
-  as_ewp(run_python("fit", x, k, lambda, options = options), x, options$random_state, call, terms)
+  raw <- left_raw(scale, lambda)
+  options <- python_options(rows, k, seed = seed, scale = if (raw) "none" else scale, iter.max = iter.max,
+                            nstart = nstart, ...)
+  results <- run_python("fit", rows$x, k, lambda, options = options)
+  fit <- as_ewp(results, rows, options$random_state, call)
+  if (raw) tell_unequal(fit$metric$sd)
+  fit
 }
 
-# Call one of the module's functions with data and options; Python is touched here first.
+# Call one of the module's functions with data and options; Python is touched here first, and before
+# any value of Python is asked for.
 run_python <- function(name, x, ..., options) {
   f <- python()[[name]]
+  check_known(f, options)
   options$random_state <- python_integer(options$random_state)
   do.call(call_python, c(list(f, to_array(x), ...), options))
 }
 
-# The object a user gets, from Python's EWPResults and the names of the data.
-as_ewp <- function(results, x, seed, call, terms = NULL) {
-  columns <- colnames(x)
+# The object a user gets, from Python's EWPResults and the rows that were fitted.
+as_ewp <- function(results, rows, seed, call) {
+  columns <- colnames(rows$x)
   weights <- from_vector(results$weights, columns)
   k <- from_python(results$n_clusters)
   clusters <- from_frame(results$clusters)
@@ -164,7 +176,7 @@ as_ewp <- function(results, x, seed, call, terms = NULL) {
   totss <- from_python(results$totss)
   converged <- from_python(results$converged)
   fit <- list(
-    cluster = from_labels(results$labels, rownames(x)),
+    cluster = from_labels(results$labels, rownames(rows$x)),
     centers = from_matrix(results$centroids, as.character(seq_len(k)), columns),
     totss = totss,
     withinss = clusters$withinss,
@@ -200,9 +212,11 @@ as_ewp <- function(results, x, seed, call, terms = NULL) {
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
   given <- from_python(results$sample_weight)
   if (!is.null(given)) fit$sample_weight <- as.double(given)
-  fit$terms <- terms
+  fit$terms <- rows$terms
+  fit$na.action <- rows$na.action
+  if (!is.null(rows$kept)) fit[c("kept", "given")] <- rows[c("kept", "given")]
   fit$call <- call
-  structure(fit, class = c("ewp", "list"))
+  structure(fit, class = c("ewp", "kmeans"))
 }
 
 # The record of a selection, with the decision in words.

@@ -4,6 +4,7 @@
 print.ewp <- function(x, top = 10L, ...) {
   cat("EWP clustering with ", length(x$size), " clusters of sizes ",
       paste(x$size, collapse = ", "), "\n", sep = "")
+  if (!is.null(x$na.action)) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
   cat("\nCluster means:\n")
   print(x$centers, ...)
   p <- length(x$weights)
@@ -92,6 +93,7 @@ fit_notes <- function(object, order, top) {
   w <- object$weights[order]
   p <- length(w)
   notes <- character()
+  if (!is.null(object$na.action)) notes <- paste0(stats::naprint(object$na.action), ".")
   if (!object$converged) {
     notes <- c(notes, paste("NOT CONVERGED: the estimates are not yet a fixed point;",
                             "raise iter.max or tol."))
@@ -125,7 +127,7 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
   cat("\n", x$n, " observations, ", x$p, " features, ", x$k, " clusters\n", sep = "")
   number <- function(value) format(value, digits = digits)
   facts <- c(
-    "penalty lambda" = sprintf("%s (%s a row)", number(x$lambda), number(x$lambda / x$n)),
+    "penalty lambda" = sprintf("%s (%s per row)", number(x$lambda), number(x$lambda / x$n)),
     "scaling, form" = paste0(x$scaling, ", ", x$dispersion),
     "objective" = number(x$objective),
     "between / total SS" = sprintf("%.1f %%", 100 * explained_share(x)),
@@ -156,7 +158,7 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
 #'   [stats::fitted()] for [stats::kmeans()].
 #' @param ... Ignored.
 #' @return `coef()` returns the named weights of the columns, `fitted()` a matrix of centres or a
-#'   vector of cluster numbers.
+#'   vector of cluster numbers, `nobs()` the number of rows that were fitted.
 #' @examplesIf ewp_available()
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' coef(fit)
@@ -168,8 +170,13 @@ coef.ewp <- function(object, ...) object$weights
 #' @export
 fitted.ewp <- function(object, method = c("centers", "classes"), ...) {
   method <- match.arg(method)
-  if (method == "centers") object$centers[object$cluster, , drop = FALSE] else object$cluster
+  fitted <- if (method == "centers") object$centers[object$cluster, , drop = FALSE] else object$cluster
+  stats::napredict(object$na.action, fitted)
 }
+
+#' @rdname coef.ewp
+#' @export
+nobs.ewp <- function(object, ...) length(object$cluster)
 
 #' Assign new rows to the clusters of a fit
 #'
@@ -193,7 +200,7 @@ predict.ewp <- function(object, newdata, type = c("cluster", "distance"), ...) {
   type <- match.arg(type)
   if (missing(newdata) || is.null(newdata)) {
     if (type == "distance") stop("newdata is missing: a fit does not hold its data", call. = FALSE)
-    return(object$cluster)
+    return(stats::napredict(object$na.action, object$cluster))
   }
   x <- rows_for(object, newdata)
   squared <- squared_distances(object, x)

@@ -15,9 +15,9 @@ MAX_POINTS <- 5000L
 #' @param features Names of two columns to draw the clusters in. By default the two heaviest if they
 #'   hold 99 % of the weight, else the first two principal components in the learned metric.
 #' @param top Number of columns to draw, heaviest first.
-#' @param main Title.
-#' @param ... Further graphical parameters, handed to [graphics::barplot()] for the weights and to
-#'   [graphics::plot.default()] for the others.
+#' @param ... Graphical parameters in the place of the defaults, handed to [graphics::barplot()] for
+#'   the weights and to [graphics::plot.default()] for the others: `main`, `xlim`, `ylim`, `xlab`,
+#'   `cex`, `pch`, `col` (for the clusters one colour for each, or one for each row) and so on.
 #' @return `x`, invisibly.
 #' @examplesIf ewp_available()
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
@@ -26,14 +26,31 @@ MAX_POINTS <- 5000L
 #' plot(fit, "clusters", data = iris)
 #' @export
 plot.ewp <- function(x, which = c("weights", "trace", "clusters"), data = NULL, features = NULL,
-                     top = 20L, main = NULL, ...) {
+                     top = 20L, ...) {
   which <- match.arg(which)
+  given <- list(...)
   switch(which,
-    weights = plot_weights(x$weights, top = as_count(top, "top"), main = main, ...),
-    trace = plot_trace(x, main = main, ...),
-    clusters = plot_clusters(x, data, features, main = main, ...)
+    weights = plot_weights(x$weights, as_count(top, "top"), given = given),
+    trace = plot_trace(x, given),
+    clusters = plot_clusters(x, data, features, given)
   )
   invisible(x)
+}
+
+# What a user gave, and where nothing was given the defaults.
+with_defaults <- function(given, ...) {
+  defaults <- list(...)
+  c(given, defaults[setdiff(names(defaults), names(given))])
+}
+
+given_or <- function(value, default) if (is.null(value)) default else value
+
+# Empty axes that hold x and y, with the graphical parameters that a user gave before all others.
+# Those of the points themselves are for who draws the points.
+draw_frame <- function(x, y, given, ...) {
+  given <- given[setdiff(names(given), c("col", "cex", "pch", "type"))]
+  arguments <- with_defaults(given, ..., bty = "n", las = 1, main = NULL)
+  do.call(graphics::plot.default, c(list(x, y, type = "n"), arguments))
 }
 
 # Set graphical parameters until the calling function ends.
@@ -51,25 +68,38 @@ bar_margins <- function(labels, lines) {
   c(lines[1L] * line, room + (graphics::par("mgp")[2L] + 0.5) * line, lines[2:3] * line)
 }
 
-plot_weights <- function(weights, top = 20L, lower = NULL, upper = NULL, main = NULL,
-                         xlab = "weight", col = PALETTE[1L], border = NA, ...) {
+# Horizontal bars with their labels at the left, in margins that stay until the calling function ends.
+# Returns what draw_frame() would leave to barplot(), and where the bars are.
+draw_bars <- function(heights, labels, given, below = 4.1, above = 1.1, ...) {
+  # barplot() has two sizes whose names begin with cex.
+  if (!is.null(given$cex)) given[c("cex.names", "cex.axis")] <- given$cex
+  given$cex <- NULL
+  given <- with_defaults(given, ..., names.arg = labels, las = 1, border = NA,
+                         xlim = range(pretty(c(0, heights))))
+  local_par(mai = bar_margins(labels, c(below, if (is.null(given$main)) above else 4.1, 1.6)),
+            frame = parent.frame())
+  given$at <- do.call(graphics::barplot, c(list(heights, horiz = TRUE), given))
+  given
+}
+
+plot_weights <- function(weights, top = 20L, lower = NULL, upper = NULL, given = list()) {
   p <- length(weights)
   order <- rev(utils::head(order(-weights), top))
-  labels <- shorten(names(weights)[order])
-  local_par(mai = bar_margins(labels, c(if (p > top) 5.1 else 4.1, if (is.null(main)) 2.1 else 4.1, 1.6)))
   limit <- max(weights[order], upper[order], 1 / p)
-  at <- graphics::barplot(
-    unname(weights[order]), horiz = TRUE, names.arg = labels, las = 1, col = col, border = border,
-    xlim = range(pretty(c(0, limit))), xlab = xlab, main = main, ...
-  )
+  given <- draw_bars(unname(weights[order]), shorten(names(weights)[order]), given,
+                     below = if (p > top) 5.1 else 4.1, above = 2.1, col = PALETTE[1L],
+                     xlab = "weight", xlim = range(pretty(c(0, limit))))
+  at <- given$at
   if (!is.null(lower)) {
     ends <- c(lower[order], upper[order])
     graphics::segments(lower[order], at, upper[order], at, col = INK, lwd = 1.4)
     graphics::segments(ends, at - 0.12, ends, at + 0.12, col = INK, lwd = 1.4)
   }
-  graphics::abline(v = 1 / p, lty = 2, col = INK)
-  near <- 1 / p > 0.6 * limit
-  graphics::mtext(paste0("uniform, 1/", p), at = 1 / p, adj = if (near) 1 else 0, cex = 0.8, col = INK)
+  if (1 / p <= max(given$xlim)) {
+    graphics::abline(v = 1 / p, lty = 2, col = INK)
+    near <- 1 / p > 0.6 * max(given$xlim)
+    graphics::mtext(paste0("uniform, 1/", p), at = 1 / p, adj = if (near) 1 else 0, cex = 0.8, col = INK)
+  }
   if (p > top) {
     rest <- 100 * max(1 - sum(weights[order]) / sum(weights), 0)
     graphics::mtext(sprintf("the other %d features hold %.3g %% of the weight", p - top, rest),
@@ -86,17 +116,17 @@ shorten <- function(names, most = 36L) {
   names
 }
 
-plot_trace <- function(fit, main = NULL, xlab = "step", ylab = "objective", ...) {
+plot_trace <- function(fit, given = list()) {
   trace <- fit$trace
-  range <- range(trace$f_s, trace$f_inf, finite = TRUE)
-  graphics::plot(range(trace$iteration), range, type = "n", xlab = xlab, ylab = ylab, main = main,
-                 bty = "n", las = 1, ...)
+  colour <- rep_len(given_or(given$col, PALETTE[c(1L, 4L)]), 2L)
+  draw_frame(range(trace$iteration), range(trace$f_s, trace$f_inf, finite = TRUE), given,
+             xlab = "step", ylab = "objective")
   shade_phases(trace)
-  graphics::lines(trace$iteration, trace$f_inf, col = PALETTE[4L], lwd = 2, lty = 2)
-  graphics::lines(trace$iteration, trace$f_s, col = PALETTE[1L], lwd = 2)
+  graphics::lines(trace$iteration, trace$f_inf, col = colour[2L], lwd = 2, lty = 2)
+  graphics::lines(trace$iteration, trace$f_s, col = colour[1L], lwd = 2)
   entries <- list(
     legend = c(expression(f[s] * ", annealed"), expression(f[-infinity] * ", limit")),
-    col = PALETTE[c(1L, 4L)], lty = 1:2, lwd = 2
+    col = colour, lty = 1:2, lwd = 2
   )
   reached <- which(is.finite(trace$s) & trace$s <= fit$critical_exponent)
   # Nothing to mark where the annealing starts below it.
@@ -131,26 +161,27 @@ phase_bands <- function(trace, left, right) {
   data.frame(phase = runs$values, start = c(left, inner)[count], end = c(inner, right)[count])
 }
 
-plot_clusters <- function(fit, data, features = NULL, main = NULL, xlab = NULL, ylab = NULL,
-                          pch = 19, ...) {
+plot_clusters <- function(fit, data, features = NULL, given = list()) {
   if (is.null(data)) {
     stop("data is missing: give the data that were fitted; a fit does not hold them", call. = FALSE)
   }
-  x <- rows_for(fit, data, "data")
-  if (nrow(x) > MAX_POINTS) x <- x[round(seq(1, nrow(x), length.out = MAX_POINTS)), , drop = FALSE]
+  x <- rows_for(fit, fitted_part(fit, data), "data")
+  n <- nrow(x)
+  drawn <- if (n > MAX_POINTS) round(seq(1, n, length.out = MAX_POINTS)) else seq_len(n)
+  x <- x[drawn, , drop = FALSE]
   cluster <- max.col(-squared_distances(fit, x), ties.method = "first")
   plane <- plane_of(fit, x, features)
-  colour <- rep_len(PALETTE, length(fit$size))
-  shape <- rep(c(pch, 17, 15, 18, 1, 2, 0, 5), each = length(PALETTE))
-  shape <- rep_len(shape, length(fit$size))
+  k <- length(fit$size)
+  by_row <- function(value) if (length(value) == n) value[drawn] else rep_len(value, k)[cluster]
+  colour <- given_or(given$col, PALETTE)
+  marks <- rep(c(19, 17, 15, 18, 1, 2, 0, 5), each = length(PALETTE))
   both <- rbind(plane$rows, plane$centers)
-  graphics::plot(
-    plane$rows, col = grDevices::adjustcolor(colour[cluster], 0.6), pch = shape[cluster], cex = 0.8,
-    xlim = range(both[, 1L]), ylim = range(both[, 2L]), main = main, bty = "n", las = 1,
-    xlab = if (is.null(xlab)) plane$labels[1L] else xlab,
-    ylab = if (is.null(ylab)) plane$labels[2L] else ylab, ...
-  )
-  graphics::points(plane$centers, pch = 21, bg = "white", col = colour, cex = 3, lwd = 2)
+  draw_frame(range(both[, 1L]), range(both[, 2L]), given, xlab = plane$labels[1L],
+             ylab = plane$labels[2L])
+  graphics::points(plane$rows, col = grDevices::adjustcolor(by_row(colour), 0.6),
+                   pch = by_row(given_or(given$pch, marks)), cex = 0.8 * given_or(given$cex, 1))
+  ring <- if (length(colour) == n && n > k) INK else rep_len(colour, k)
+  graphics::points(plane$centers, pch = 21, bg = "white", col = ring, cex = 3, lwd = 2)
   graphics::text(plane$centers, labels = seq_along(fit$size), cex = 0.9, col = INK)
 }
 

@@ -4,7 +4,7 @@
 state <- new.env(parent = emptyenv())
 
 .onLoad <- function(libname, pkgname) {
-  declare_source()
+  declare_python()
   if (!reticulate::py_available(initialize = FALSE)) {
     # Imported at first use. The name of the environment tells reticulate where to look for it.
     state$delayed <- reticulate::import(
@@ -15,22 +15,35 @@ state <- new.env(parent = emptyenv())
 
 ENVIRONMENT <- "r-ewp"
 
-# First version of reticulate that works with NumPy 2.
-NUMPY2_RETICULATE <- "1.38"
+# What the Python package is called where Python packages are had from; it is imported as ewp.
+DISTRIBUTION <- "ewp-kmeans"
 
-CURE <- paste(
-  "Set RETICULATE_PYTHON to a Python that has the package ewp before Python is started,",
-  "or run ewp_install(\"path/to/the/repository\"); ewp_doctor() shows what was found."
+# First versions of reticulate that work with NumPy 2, and that make environments themselves.
+NUMPY2_RETICULATE <- "1.38"
+MANAGED_RETICULATE <- "1.41"
+
+OLDEST_PYTHON <- "3.11"
+
+CURE <- paste0(
+  "Run ewp_install(), which makes an environment with the Python package ", DISTRIBUTION,
+  ", or set RETICULATE_PYTHON to a Python that has it, and start R again; ewp_doctor() shows what ",
+  "was found."
 )
 
-# Declare the Python package to reticulate where that is known (1.41 and later), with the source
-# the user has named. Never by its bare name, which is another package's on the public index.
-declare_source <- function(declare = reticulate_export("py_require")) {
-  source <- python_source()
-  if (is.null(declare) || is.null(source) || nzchar(Sys.getenv("RETICULATE_PYTHON"))) {
-    return(invisible(FALSE))
-  }
-  declare(requirement(source), python_version = ">=3.11")
+# Every failure of finding Python, or the package in it, ends in this condition.
+stop_without_python <- function(problem) {
+  stop(structure(
+    class = c("ewp_no_python", "error", "condition"),
+    list(message = paste0(problem, "\n", CURE), call = NULL, problem = problem)
+  ))
+}
+
+# Say what the package needs to a reticulate that then makes an environment with it (1.41 and
+# later). An interpreter that the user chose has to have it already.
+declare_python <- function(declare = reticulate_export("py_require")) {
+  chosen <- Sys.getenv("RETICULATE_PYTHON")
+  if (is.null(declare) || !chosen %in% c("", "managed")) return(invisible(FALSE))
+  declare(c(requirement(python_source()), "pandas<3"), python_version = paste0(">=", OLDEST_PYTHON))
   invisible(TRUE)
 }
 
@@ -38,63 +51,143 @@ reticulate_export <- function(name) {
   if (name %in% getNamespaceExports("reticulate")) getExportedValue("reticulate", name)
 }
 
+# Where the Python package is to be had: what the user named, else its name on the index.
 python_source <- function() {
   source <- getOption("ewp.source", Sys.getenv("EWP_SOURCE"))
-  if (is.character(source) && length(source) == 1L && nzchar(source)) source
+  if (is.character(source) && length(source) == 1L && nzchar(source)) source else DISTRIBUTION
 }
 
 # What pip is to be asked for: a folder or file by its full path, anything else as it is.
 requirement <- function(source) {
-  if (!file.exists(source)) return(source)
+  if (source == DISTRIBUTION || !file.exists(source)) return(source)
   path <- normalizePath(source, winslash = "/")
-  paste0("ewp @ file://", if (startsWith(path, "/")) "" else "/", utils::URLencode(path))
+  paste0(DISTRIBUTION, " @ file://", if (startsWith(path, "/")) "" else "/", utils::URLencode(path))
 }
 
 # Start Python, unless it runs, without the questions and downloads that reticulate offers itself.
+# NULL, or one sentence that says why there is no Python.
 start_python <- function() {
   if (reticulate::py_available(initialize = FALSE)) return(NULL)
+  wrong <- chosen_problem(Sys.getenv("RETICULATE_PYTHON"))
+  if (!is.null(wrong)) return(wrong)
   settings <- c(RETICULATE_MINICONDA_ENABLED = "FALSE", RETICULATE_AUTOCREATE_PACKAGE_VENV = "no")
-  declared <- !is.null(python_source()) && !is.null(reticulate_export("py_require"))
-  if (!declared) settings <- c(settings, RETICULATE_USE_MANAGED_VENV = "no")
+  # A check of packages fetches nothing.
+  if (nzchar(Sys.getenv("_R_CHECK_PACKAGE_NAME_"))) {
+    settings <- c(settings, RETICULATE_USE_MANAGED_VENV = "no")
+  }
   before <- Sys.getenv(names(settings), unset = NA)
+  # What fails on the way is told once, at the end.
+  shown <- options(show.error.messages = FALSE)
   on.exit({
-    Sys.unsetenv(names(settings)[is.na(before)])
-    if (!all(is.na(before))) do.call(Sys.setenv, as.list(before[!is.na(before)]))
+    options(shown)
+    restore_variables(before)
   })
   do.call(Sys.setenv, as.list(settings))
   tryCatch(
-    if (suppressWarnings(reticulate::py_available(initialize = TRUE))) NULL
-    else "no usable Python was found",
-    error = function(e) python_message(e)
+    {
+      suppressWarnings(suppressMessages(reticulate::py_config()))
+      if (reticulate::py_available(initialize = FALSE)) NULL else "no usable Python was found."
+    },
+    error = function(e) {
+      # The advice on Miniconda, which reticulate adds, is not ours.
+      reason <- sub("\n.*install_miniconda.*$", "", python_message(e))
+      paste0("Python could not be started: ", sub("[.[:space:]]+$", "", reason), ".")
+    }
   )
+}
+
+restore_variables <- function(before) {
+  Sys.unsetenv(names(before)[is.na(before)])
+  if (!all(is.na(before))) do.call(Sys.setenv, as.list(before[!is.na(before)]))
+}
+
+# What is wrong with the interpreter that RETICULATE_PYTHON names, found out in a process of its own.
+chosen_problem <- function(path) {
+  if (path %in% c("", "managed")) return(NULL)
+  named <- paste0("RETICULATE_PYTHON is ", dQuote(path, FALSE))
+  if (!file.exists(path)) return(paste0(named, ", but there is no such file."))
+  if (dir.exists(path)) {
+    inside <- file.path(path, c("bin/python", "bin/python3", "python", "python.exe", "Scripts/python.exe"))
+    inside <- inside[file.exists(inside) & !dir.exists(inside)]
+    if (!length(inside)) return(paste0(named, ", a folder without a Python."))
+    path <- inside[1L]
+  }
+  # Where RETICULATE_PYTHON does not lead to a Python nothing but this sentence is to be seen.
+  said <- suppressWarnings(tryCatch(
+    system2(path, c("-c", shQuote("import sys; print('python', '%d.%d' % sys.version_info[:2])")),
+            stdout = TRUE, stderr = TRUE, timeout = 60),
+    error = function(e) character()
+  ))
+  version <- sub("^python ", "", grep("^python [0-9]+[.][0-9]+$", said, value = TRUE))
+  if (!length(version)) return(paste0(named, ", which is not a Python that runs."))
+  too_old(version[1L], path)
+}
+
+too_old <- function(version, python) {
+  if (numeric_version(version) >= OLDEST_PYTHON) return(NULL)
+  paste0("Python ", version, " (", python, ") is too old: version ", OLDEST_PYTHON,
+         " or newer is needed.")
 }
 
 # NULL if the Python package can be used, else one sentence that says why not.
 find_problem <- function() {
+  tryCatch(look_for_problem(), error = function(e) {
+    paste0("Python could not be used: ", python_message(e), ".")
+  })
+}
+
+look_for_problem <- function() {
   trouble <- start_python()
-  if (!is.null(trouble)) return(paste0("Python could not be started: ", trouble, "."))
-  python <- reticulate::py_config()$python
-  if (!reticulate::py_module_available("ewp")) {
-    return(paste0("the Python that is running (", python, ") does not have the package ewp."))
+  if (!is.null(trouble)) return(trouble)
+  config <- reticulate::py_config()
+  python <- config$python
+  trouble <- too_old(as.character(config$version), python)
+  if (!is.null(trouble)) return(trouble)
+  found <- module_found("ewp")
+  if (is.null(found)) {
+    return(paste0("the Python that is running (", python, ") does not have the package ",
+                  DISTRIBUTION, "."))
   }
-  if (needs_old_numpy() && numeric_version(python_version_of("numpy")) >= "2") {
+  if (!nzchar(found)) {
+    return(paste0("the Python that is running (", python, ") does not have the package ",
+                  DISTRIBUTION, "; a folder called ewp, as in ", dQuote(getwd(), FALSE),
+                  ", is not the package."))
+  }
+  numpy <- python_version_of("numpy")
+  if (!nzchar(numpy)) return(paste0("the Python that is running (", python, ") does not have NumPy."))
+  if (needs_old_numpy() && numeric_version(numpy) >= "2") {
     return(paste0(
-      "reticulate ", utils::packageVersion("reticulate"), " does not work with NumPy ",
-      python_version_of("numpy"), " of ", python, ": it needs numpy<2, or reticulate ",
-      NUMPY2_RETICULATE, "."
+      "reticulate ", utils::packageVersion("reticulate"), " does not work with NumPy ", numpy,
+      " of ", python, ": it needs numpy<2, or reticulate ", NUMPY2_RETICULATE, "."
     ))
   }
   module <- tryCatch(
     reticulate::import("ewp", convert = FALSE), error = function(e) python_message(e)
   )
   if (is.character(module)) {
-    return(paste0("the Python package ewp cannot be imported in ", python, ": ", module, "."))
+    return(paste0("the Python package ", DISTRIBUTION, " cannot be imported in ", python, ": ",
+                  module, "."))
   }
-  if (!reticulate::py_has_attr(module, "EWPResults")) {
-    return(paste0("the module ewp of ", python, " is another package of the same name."))
-  }
+  if (!reticulate::py_has_attr(module, "EWPResults")) return(foreign_problem(found, python))
   state$module <- module
   NULL
+}
+
+# Where Python finds a module: its file, "" for a folder that holds none, NULL for nothing.
+module_found <- function(name) {
+  spec <- reticulate::import("importlib.util", convert = FALSE)$find_spec(name)
+  if (is.null(from_python(spec))) return(NULL)
+  origin <- from_python(spec$origin)
+  if (is.null(origin)) "" else origin
+}
+
+# On the public index the name ewp is another package's; this one's is ewp-kmeans.
+foreign_problem <- function(file, python) {
+  paste0(
+    "the module ewp of ", python, " (", file, ") is another package of the same name. Remove it ",
+    "and install this one: ", python, " -m pip uninstall ewp; ", python, " -m pip install ",
+    DISTRIBUTION, "."
+  )
 }
 
 needs_old_numpy <- function() utils::packageVersion("reticulate") < NUMPY2_RETICULATE
@@ -102,9 +195,7 @@ needs_old_numpy <- function() utils::packageVersion("reticulate") < NUMPY2_RETIC
 # The version of a Python package, "" if there is none. Only what comes before a suffix such as rc1.
 python_version_of <- function(name) {
   metadata <- reticulate::import("importlib.metadata", convert = FALSE)
-  version <- tryCatch(
-    reticulate::py_to_r(metadata$version(name)), error = function(e) ""
-  )
+  version <- tryCatch(from_python(metadata$version(name)), error = function(e) "")
   sub("^([0-9]+([.][0-9]+)*).*$", "\\1", version)
 }
 
@@ -112,7 +203,7 @@ python_version_of <- function(name) {
 python <- function() {
   if (is.null(state$module)) {
     problem <- find_problem()
-    if (!is.null(problem)) stop(problem, "\n", CURE, call. = FALSE)
+    if (!is.null(problem)) stop_without_python(problem)
   }
   state$module
 }

@@ -1,26 +1,15 @@
 # A fit of any session handed back to Python, to be fitted again to parts of its rows.
 
-# The rows of a fit, checked to be those.
-fitted_rows <- function(object, x) {
-  if (!inherits(object, "ewp")) {
-    stop("object is not a fit made by ewp() but of class ", class(object)[1L], call. = FALSE)
-  }
-  if (missing(x)) stop("x is missing: give the data that were fitted", call. = FALSE)
-  x <- rows_for(object, x, "x")
-  if (nrow(x) != length(object$cluster)) {
-    stop("x has ", counted(nrow(x), "row"), ", but the fit had ", length(object$cluster),
-         call. = FALSE)
-  }
-  x
-}
-
 # Call a method of the results object that belongs to a fit.
 diagnose <- function(name, object, x, options) {
-  results <- as_results(object, x)
+  ask_results(as_results(object, x), name, options)
+}
+
+ask_results <- function(results, name, options) {
   if (!reticulate::py_has_attr(results, name)) {
     stop("the Python package is too old for this: it has no ", name, "()", call. = FALSE)
   }
-  options$random_state <- python_integer(options$random_state)
+  if (!is.null(options$random_state)) options$random_state <- python_integer(options$random_state)
   do.call(call_python, c(list(results[[name]]), options))
 }
 
@@ -49,7 +38,8 @@ as_results <- function(object, x) {
     center = vector(object$metric$center), scale = vector(object$metric$scale),
     prior = vector(object$metric$prior), critical_exponent = object$critical_exponent,
     fit_options = as_fit_options(object),
-    data = to_array(unname(x)), sample_weight = weight, spread = vector(object$metric$sd)
+    data = if (!is.null(x)) to_array(unname(x)), sample_weight = weight,
+    spread = vector(object$metric$sd), selection = to_selection(object$selection)
   )
 }
 
@@ -63,5 +53,25 @@ as_fit_options <- function(object) {
     init = if (given) options$init else to_array(unname(object$centers)),
     n_init = options$nstart, polish = options$polish, max_iter = options$iter.max,
     tol = options$tol, random_state = python_integer(object$seed)
+  )
+}
+
+# The record of a selection under Python's names: the reverse of from_selection().
+to_selection <- function(record) {
+  if (is.null(record)) return(NULL)
+  renamed <- function(entry) {
+    if (!is.null(entry)) names(entry)[names(entry) == "lambda"] <- "lam"
+    entry
+  }
+  record$reason <- NULL
+  record["chosen"] <- list(renamed(record$chosen))
+  record["runner_up"] <- list(renamed(record$runner_up))
+  record
+}
+
+# What the functions that resample have in common.
+resampling_options <- function(seed, n_jobs, progress) {
+  list(
+    random_state = as_seed(seed), n_jobs = as_jobs(n_jobs), progress = as_flag(progress, "progress")
   )
 }

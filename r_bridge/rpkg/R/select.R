@@ -7,7 +7,9 @@
 #' only.
 #'
 #' @param x A numeric matrix or a data frame of numeric columns.
-#' @param k Number of clusters.
+#' @param formula,data A formula without a response, and the data frame in which it is evaluated, in
+#'   the place of `x`.
+#' @param centers,k Number of clusters; two names of one argument.
 #' @param lambda Penalties to try, in the units of a sum over all rows. By default a grid of
 #'   `nlambda` penalties for every scaling and form.
 #' @param criterion `"predictive"`, the log-density that held-out rows gain from the partition, over
@@ -17,7 +19,9 @@
 #'   Python package's default.
 #' @param nlambda Length of a grid.
 #' @param seed A whole number, or `NULL` to draw one from R's generator.
+#' @param subset,na.action Which rows to use, and what to do about missing values: see [ewp()].
 #' @param ... Further options of [ewp()]; `scale` and `dispersion` fix what is `"auto"` by default.
+#'   For the method for formulas also the ones above.
 #' @return A list of class `"ewp_select_lambda"`: `table` (a data frame, one row a candidate), `lambda`,
 #'   `scaling` and `dispersion` of the choice, `criterion`, `unit`, `reason` (the decision in words),
 #'   `complete`, `fit` (the chosen model, as from [ewp()]) and `call`. It can be printed and plotted.
@@ -26,14 +30,36 @@
 #' chosen
 #' plot(chosen)
 #' @export
-ewp_select_lambda <- function(x, k, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
-                              nlambda = 10, seed = NULL, ...) {
-  call <- match.call()
-  x <- as_data_matrix(x)
-  if (missing(k)) stop("k is missing: give the number of clusters", call. = FALSE)
+ewp_select_lambda <- function(x, ...) {
+  UseMethod("ewp_select_lambda")
+}
+
+#' @rdname ewp_select_lambda
+#' @export
+ewp_select_lambda.default <- function(x, centers, lambda = NULL, criterion = "predictive", cv = 5,
+                                 rule = NULL, nlambda = 10, seed = NULL, subset, na.action = NULL,
+                                 ..., k) {
+  call <- call_of("ewp_select_lambda", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
+  select_lambda(default_rows(x, chosen, na.action), centers, lambda, criterion, cv, rule, nlambda, seed,
+           ..., call = call)
+}
+
+#' @rdname ewp_select_lambda
+#' @export
+ewp_select_lambda.formula <- function(formula, data = NULL, centers, ..., subset, na.action = NULL, k) {
+  call <- call_of("ewp_select_lambda", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
+  select_lambda(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
+}
+
+select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
+                          nlambda = 10, seed = NULL, ..., call) {
   k <- as_count(k, "k")
-  options <- selection_options(x, k, lambda, criterion, cv, rule, nlambda, seed, ...)
-  found <- run_python("select_lambda", x, k, options = options)
+  options <- selection_options(rows, k, lambda, criterion, cv, rule, nlambda, seed, ...)
+  found <- run_python("select_lambda", rows$x, k, options = options)
   table <- in_r_columns(from_frame(found$table))
   structure(
     list(
@@ -45,7 +71,7 @@ ewp_select_lambda <- function(x, k, lambda = NULL, criterion = "predictive", cv 
       unit = from_python(found$unit),
       reason = from_python(found$reason),
       complete = from_python(found$complete),
-      fit = as_ewp(found$results, x, options$random_state, call),
+      fit = as_ewp(found$results, rows, options$random_state, call),
       call = call
     ),
     class = c("ewp_select_lambda", "list")
@@ -58,7 +84,7 @@ ewp_select_lambda <- function(x, k, lambda = NULL, criterion = "predictive", cv 
 #' smallest number within one standard error of the best is taken.
 #'
 #' @inheritParams ewp_select_lambda
-#' @param k Numbers of clusters to try.
+#' @param centers,k Numbers of clusters to try; two names of one argument.
 #' @param rule `"1se"` takes the smallest number within one standard error of the best, `"max"` the
 #'   best. `NULL` takes the Python package's default.
 #' @return A list of class `"ewp_select_k"`: `table` (a data frame, one row a number), `k`,
@@ -69,21 +95,44 @@ ewp_select_lambda <- function(x, k, lambda = NULL, criterion = "predictive", cv 
 #' chosen
 #' plot(chosen)
 #' @export
-ewp_select_k <- function(x, k, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
-                         nlambda = 10, seed = NULL, ...) {
-  call <- match.call()
-  x <- as_data_matrix(x)
-  if (missing(k) || !is.numeric(k) || !length(k)) {
+ewp_select_k <- function(x, ...) {
+  UseMethod("ewp_select_k")
+}
+
+#' @rdname ewp_select_k
+#' @export
+ewp_select_k.default <- function(x, centers, lambda = NULL, criterion = "predictive", cv = 5,
+                                 rule = NULL, nlambda = 10, seed = NULL, subset, na.action = NULL,
+                                 ..., k) {
+  call <- call_of("ewp_select_k", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
+  select_k(default_rows(x, chosen, na.action), centers, lambda, criterion, cv, rule, nlambda, seed,
+           ..., call = call)
+}
+
+#' @rdname ewp_select_k
+#' @export
+ewp_select_k.formula <- function(formula, data = NULL, centers, ..., subset, na.action = NULL, k) {
+  call <- call_of("ewp_select_k", match.call())
+  centers <- number_of_clusters(centers, k)
+  chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
+  select_k(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
+}
+
+select_k <- function(rows, k, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
+                     nlambda = 10, seed = NULL, ..., call) {
+  if (!is.numeric(k) || !length(k)) {
     stop("k must hold the numbers of clusters to try, such as 2:6", call. = FALSE)
   }
   ks <- sort(unique(vapply(k, as_count, 1L, "k")))
-  options <- selection_options(x, NA, lambda, criterion, cv, rule, nlambda, seed, ...)
-  found <- run_python("select_k", x, as.list(ks), options = options)
+  options <- selection_options(rows, NA, lambda, criterion, cv, rule, nlambda, seed, ...)
+  found <- run_python("select_k", rows$x, as.list(ks), options = options)
   table <- in_r_columns(from_frame(found$table))
   table$k <- as.integer(table$k)
   chosen <- as.integer(from_python(found$k))
   fits <- lapply(ks, function(number) {
-    as_ewp(reticulate::py_get_item(found$fits, number), x, options$random_state, call)
+    as_ewp(reticulate::py_get_item(found$fits, number), rows, options$random_state, call)
   })
   names(fits) <- ks
   structure(
@@ -96,7 +145,8 @@ ewp_select_k <- function(x, k, lambda = NULL, criterion = "predictive", cv = 5, 
   )
 }
 
-selection_options <- function(x, k, lambda, criterion, cv, rule, nlambda, seed, ...) {
+selection_options <- function(rows, k, lambda, criterion, cv, rule, nlambda, seed, ...) {
+  refuse_unnamed(...)
   if (!is.null(lambda)) {
     if (!is.numeric(lambda) || !length(lambda) || !all(is.finite(lambda)) || any(lambda <= 0)) {
       stop("lambda = ", shown(lambda), " must be positive numbers, or NULL for a grid",
@@ -113,7 +163,7 @@ selection_options <- function(x, k, lambda, criterion, cv, rule, nlambda, seed, 
     ),
     # Left to Python if not given.
     if (!is.null(rule)) list(rule = as_choice(rule, "rule", c("stable", "1se", "max"))),
-    python_options(x, k, seed = seed, ...)
+    python_options(rows, k, seed = seed, ...)
   )
 }
 
@@ -166,35 +216,39 @@ print.ewp_select_k <- function(x, digits = 4L, ...) {
 #' choice is ringed. Hollow points were given up after their first replicates.
 #'
 #' @param x What [ewp_select_lambda()] or [ewp_select_k()] returned.
-#' @param main,xlab,ylab Title and labels of the axes.
-#' @param ... Further graphical parameters, handed to [graphics::plot.default()].
+#' @param ... Graphical parameters, handed to [graphics::plot.default()] in the place of the
+#'   defaults: `main`, `xlab`, `ylim`, `cex`, `col` and so on.
 #' @return `x`, invisibly.
 #' @export
-plot.ewp_select_lambda <- function(x, main = NULL, xlab = expression("penalty a row, " * lambda / n),
-                                   ylab = x$unit, ...) {
+plot.ewp_select_lambda <- function(x, ...) {
   table <- x$table[is.finite(x$table$mean), ]
+  if (!nrow(table)) stop("there were too few rows to score anything: nothing to draw", call. = FALSE)
   family <- family_name(table$scaling, table$dispersion)
   families <- unique(family)
-  colour <- PALETTE[match(family, families)]
+  given <- list(...)
+  colours <- rep_len(given_or(given$col, PALETTE), length(families))
+  colour <- colours[match(family, families)]
+  size <- given_or(given$cex, 1)
   at <- table$lambda_per_row
   full <- table$replicates == max(table$replicates)
   error <- ifelse(full & is.finite(table$se), table$se, 0)
-  graphics::plot(range(at), range(table$mean - error, table$mean + error), log = "x", type = "n",
-                 xaxt = "n", main = main, xlab = xlab, ylab = ylab, bty = "n", las = 1, ...)
+  draw_frame(range(at), range(table$mean - error, table$mean + error), given, log = "x", xaxt = "n",
+             xlab = expression("penalty per row, " * lambda / n), ylab = x$unit)
   ticks <- 10^seq(ceiling(log10(min(at))), floor(log10(max(at))))
   if (max(at) < 100 * min(at)) ticks <- graphics::axTicks(1)
   graphics::axis(1, at = ticks, labels = formatC(ticks, digits = 3, format = "fg"))
-  for (name in families) {
-    graphics::lines(at[family == name], table$mean[family == name],
-                    col = grDevices::adjustcolor(PALETTE[match(name, families)], 0.5))
+  for (i in seq_along(families)) {
+    own <- family == families[i]
+    graphics::lines(at[own], table$mean[own], col = grDevices::adjustcolor(colours[i], 0.5))
   }
   error_bars(at, table$mean, error, grDevices::adjustcolor(colour, 0.5))
-  graphics::points(at, table$mean, pch = 21, col = colour, bg = ifelse(full, colour, "white"), cex = 0.9)
+  graphics::points(at, table$mean, pch = 21, col = colour, bg = ifelse(full, colour, "white"),
+                   cex = 0.9 * size)
   chosen <- which(is_chosen(x)[is.finite(x$table$mean)])
-  graphics::points(at[chosen], table$mean[chosen], cex = 2.4, lwd = 1.5, col = INK)
+  graphics::points(at[chosen], table$mean[chosen], cex = 2.4 * size, lwd = 1.5, col = INK)
   graphics::legend(
     "bottomright", legend = c(families, "chosen"), bty = "n", inset = 0.02,
-    pch = c(rep(19, length(families)), 1), col = c(PALETTE[seq_along(families)], INK)
+    pch = c(rep(19, length(families)), 1), col = c(colours, INK)
   )
   invisible(x)
 }
@@ -207,16 +261,19 @@ error_bars <- function(x, y, error, col) {
 
 #' @rdname plot.ewp_select_lambda
 #' @export
-plot.ewp_select_k <- function(x, main = NULL, xlab = "number of clusters", ylab = x$unit, ...) {
+plot.ewp_select_k <- function(x, ...) {
   table <- x$table
+  given <- list(...)
+  colour <- given_or(given$col, PALETTE[1L])
+  size <- given_or(given$cex, 1)
   error <- ifelse(is.finite(table$se), table$se, 0)
-  graphics::plot(table$k, table$mean, type = "n", xaxt = "n", main = main, xlab = xlab, ylab = ylab, bty = "n",
-                 las = 1, ylim = range(table$mean - error, table$mean + error), ...)
+  draw_frame(range(table$k), range(table$mean - error, table$mean + error, na.rm = TRUE), given,
+             xaxt = "n", xlab = "number of clusters", ylab = x$unit)
   graphics::axis(1, at = table$k)
-  graphics::lines(table$k, table$mean, col = PALETTE[1L])
-  error_bars(table$k, table$mean, error, PALETTE[1L])
-  graphics::points(table$k, table$mean, pch = 19, col = PALETTE[1L])
+  graphics::lines(table$k, table$mean, col = colour)
+  error_bars(table$k, table$mean, error, colour)
+  graphics::points(table$k, table$mean, pch = 19, col = colour, cex = size)
   chosen <- table$k == x$k
-  graphics::points(table$k[chosen], table$mean[chosen], cex = 2.6, lwd = 1.5, col = INK)
+  graphics::points(table$k[chosen], table$mean[chosen], cex = 2.6 * size, lwd = 1.5, col = INK)
   invisible(x)
 }

@@ -2,15 +2,20 @@
 
 #' Install the Python package for use from R
 #'
-#' Makes a Python virtual environment, `r-ewp` by default, and installs the Python package ewp in
+#' Makes a Python virtual environment, `r-ewp` by default, and installs the Python package ewp-kmeans in
 #' it. Where reticulate is older than 1.38 the environment gets `numpy<2`, and `pandas<3` always,
-#' which are what reticulate can work with. Nothing is asked. The environment is used from the next
-#' start of R on, unless `RETICULATE_PYTHON` names another interpreter.
+#' which are what reticulate can work with. Nothing is asked. If the installation fails, an environment
+#' that was made for it is removed. The environment is used from the next start of R on, unless
+#' `RETICULATE_PYTHON` names another interpreter.
 #'
-#' @param source Where the Python package is: the folder of its repository, a wheel or source
-#'   archive, or anything else that pip accepts, such as `"git+https://..."`. By default the option
-#'   `ewp.source`, or the environment variable `EWP_SOURCE`. The bare name is refused: on the public
-#'   index of Python packages it belongs to another package.
+#' With reticulate 1.41 or newer this is not needed: it makes an environment itself when Python is used
+#' first.
+#'
+#' @param source Where the Python package is to be had: `"ewp-kmeans"` from the public index of Python
+#'   packages, the folder of its repository, a wheel or source archive, or anything else that pip
+#'   accepts, such as `"git+https://..."`. By default the option `ewp.source`, else the environment
+#'   variable `EWP_SOURCE`, else `"ewp-kmeans"`. The name `"ewp"` is refused: on the index it belongs to
+#'   another package.
 #' @param envname Name or folder of the virtual environment.
 #' @param python Interpreter to make it with, Python 3.11 or newer. By default the one that
 #'   reticulate finds.
@@ -18,40 +23,63 @@
 #' @return The path of the environment's interpreter, invisibly.
 #' @examples
 #' \dontrun{
+#' ewp_install()
 #' ewp_install("path/to/the/repository")
 #' }
 #' @export
-ewp_install <- function(source = getOption("ewp.source", Sys.getenv("EWP_SOURCE")),
+ewp_install <- function(source = getOption("ewp.source", Sys.getenv("EWP_SOURCE", "ewp-kmeans")),
                         envname = "r-ewp", python = NULL, extra = character()) {
-  if (!is.character(source) || length(source) != 1L || is.na(source) || !nzchar(source)) {
-    stop("source is missing: give the folder of the Python package's repository, an archive of ",
-         "it, or anything else that pip installs it from", call. = FALSE)
-  }
-  if (grepl("^ewp *(\\[.*\\])? *([<>=!~].*)?$", source) && !file.exists(source)) {
-    stop("source = ", dQuote(source, FALSE), " would install another package: on the public index ",
-         "this name is taken. Give the folder of the repository, or an archive", call. = FALSE)
-  }
+  source <- checked_source(source)
   if (!is.character(envname) || length(envname) != 1L || is.na(envname) || !nzchar(envname)) {
     stop("envname = ", shown(envname), " is not the name of an environment", call. = FALSE)
   }
-  packages <- install_packages_for(source, extra)
-  create_environment(envname, python)
-  install_into(envname, packages)
+  made <- create_environment(envname, python)
+  tryCatch(
+    install_into(envname, c(source, if (needs_old_numpy()) "numpy<2", "pandas<3", extra)),
+    error = function(e) {
+      if (made) remove_environment(envname)
+      stop("pip could not install ", dQuote(source, FALSE), ": ", conditionMessage(e),
+           "\nWhat pip said is above. ", if (made) "The environment that was made is removed. ",
+           "Without the index of Python packages, give the folder of the repository.", call. = FALSE)
+    }
+  )
   message("Installed. Restart R to use it if Python was running already; ewp_doctor() shows what is used.")
   invisible(environment_python(envname))
 }
 
-install_packages_for <- function(source, extra) {
-  if (file.exists(source)) source <- normalizePath(source)
-  c(source, if (needs_old_numpy()) "numpy<2", "pandas<3", extra)
+# A source that pip can install from, looked at before anything is made.
+checked_source <- function(source) {
+  if (!is.character(source) || length(source) != 1L || is.na(source) || !nzchar(source)) {
+    stop("source is missing: give the folder of the Python package's repository, an archive of ",
+         "it, or anything else that pip installs it from", call. = FALSE)
+  }
+  if (file.exists(source)) {
+    if (dir.exists(source) && !file.exists(file.path(source, "pyproject.toml"))) {
+      stop("source = ", dQuote(source, FALSE), " is a folder without pyproject.toml, so not the ",
+           "Python package's: give the top folder of its repository", call. = FALSE)
+    }
+    return(normalizePath(source))
+  }
+  if (grepl("^ewp *(\\[.*\\])? *([<>=!~].*)?$", source)) {
+    stop("source = ", dQuote(source, FALSE), " would install another package: on the public index ",
+         "this name is taken, and the package is called ", DISTRIBUTION, call. = FALSE)
+  }
+  address <- grepl("^[a-z+]+://|@", source)
+  if (!address && grepl("[/\\\\]|^[.~]|[.](whl|gz|zip)$", source)) {
+    stop("source = ", dQuote(source, FALSE), " is not there: there is no such file or folder (from ",
+         dQuote(getwd(), FALSE), ")", call. = FALSE)
+  }
+  source
 }
 
-# Apart, so that tests can take their place.
+# Apart, so that tests can take their place. TRUE if the environment was made, not found.
 create_environment <- function(envname, python) {
-  if (!reticulate::virtualenv_exists(envname)) {
-    reticulate::virtualenv_create(envname, python = python, packages = FALSE)
-  }
+  if (reticulate::virtualenv_exists(envname)) return(FALSE)
+  reticulate::virtualenv_create(envname, python = python, packages = FALSE)
+  TRUE
 }
+
+remove_environment <- function(envname) reticulate::virtualenv_remove(envname, confirm = FALSE)
 
 install_into <- function(envname, packages) {
   reticulate::virtualenv_install(envname, packages = packages)
@@ -68,8 +96,7 @@ environment_python <- function(envname) reticulate::virtualenv_python(envname)
 #' @export
 ewp_available <- function() {
   if (is.null(state$module)) {
-    problem <- tryCatch(find_problem(), error = conditionMessage)
-    if (!is.null(problem)) return(FALSE)
+    return(is.null(find_problem()))
   }
   TRUE
 }
@@ -83,7 +110,7 @@ ewp_available <- function() {
 #' ewp_doctor()
 #' @export
 ewp_doctor <- function() {
-  problem <- if (is.null(state$module)) tryCatch(find_problem(), error = conditionMessage)
+  problem <- if (is.null(state$module)) find_problem()
   running <- reticulate::py_available(initialize = FALSE)
   config <- if (running) reticulate::py_config()
   version_of <- function(name) {
@@ -110,7 +137,7 @@ ewp_doctor <- function() {
         "environment r-ewp" = if (environment) "there" else "not there",
         "Python" = if (running) config$python else "not running",
         "Python version" = if (running) as.character(config$version) else "-",
-        "ewp (Python)" = if (is.null(state$module)) in_python("ewp")
+        "ewp-kmeans" = if (is.null(state$module)) in_python(DISTRIBUTION)
         else from_python(state$module$`__version__`),
         "numpy" = in_python("numpy"),
         "pandas" = in_python("pandas")

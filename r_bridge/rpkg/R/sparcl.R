@@ -6,6 +6,9 @@
 #' with weights `ws` of Euclidean length 1 and clusters `Cs`. This view of a fit has one element.
 #'
 #' @param object A fit made by [ewp()].
+#' @param x What `as_sparcl()` returned.
+#' @param top Number of columns to draw.
+#' @param ... For `plot()`, further arguments of [graphics::barplot()].
 #' @return A list of class `"ewp_sparcl"` with one element, which `$` reaches directly: `ws`, the
 #'   weights divided by their Euclidean length; `Cs`, the clusters; `wcss` with the sums of squares
 #'   within (`wcss.perfeature`, weighted total `wcss.ws`) and between (`bcss.perfeature`) the
@@ -16,6 +19,7 @@
 #' view <- as_sparcl(ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1))
 #' view$ws
 #' sum(view[[1]]$ws^2)
+#' plot(view)
 #' @export
 as_sparcl <- function(object) {
   if (!inherits(object, "ewp")) {
@@ -50,5 +54,14 @@ print.ewp_sparcl <- function(x, ...) {
   print(x$ws, ...)
   cat("\nCs:\n")
   print(x$Cs, ...)
+  invisible(x)
+}
+
+#' @rdname as_sparcl
+#' @export
+plot.ewp_sparcl <- function(x, top = 20L, ...) {
+  order <- rev(utils::head(order(-x$ws), as_count(top, "top")))
+  draw_bars(unname(x$ws[order]), shorten(names(x$ws)[order]), list(...), col = PALETTE[3L],
+            xlab = "weight ws, of Euclidean length 1")
   invisible(x)
 }

@@ -69,6 +69,32 @@ in_fresh_r <- function(code, env = character()) {
   ))
 }
 
+# Type lines into an interactive R at a pseudo-terminal, in the home of a user who has nothing; return
+# what is seen there.
+in_interactive_r <- function(lines) {
+  skip_on_os("windows")
+  # Not the one that reticulate, when it runs, puts first.
+  python <- "/usr/bin/python3"
+  if (!file.exists(python)) skip("/usr/bin/python3, which makes the pseudo-terminal, is not there")
+  home <- new_folder()
+  on.exit(unlink(home, recursive = TRUE))
+  typed <- file.path(home, "typed")
+  writeLines(c(lines, "q('no')"), typed)
+  code <- "import pty, sys; pty.spawn(sys.argv[1:])"
+  r <- c(file.path(R.home("bin"), "R"), "--interactive", "--no-save", "--no-restore", "--quiet",
+         "--no-readline", "--no-environ", "--no-init-file")
+  libraries <- paste(c(dirname(getNamespaceInfo("ewp", "path")), .libPaths()),
+                     collapse = .Platform$path.sep)
+  unset <- c("RETICULATE_PYTHON", "EWP_SOURCE", "WORKON_HOME", "VIRTUAL_ENV", "PYTHONPATH",
+             "RETICULATE_MINICONDA_ENABLED", "R_TESTS")
+  told <- suppressWarnings(system2(
+    "env", c(paste("-u", unset), paste0("HOME=", shQuote(home)), paste0("R_LIBS=", shQuote(libraries)),
+             "PATH=/usr/bin:/bin", "TERM=dumb", shQuote(python), "-c", shQuote(code), shQuote(r)),
+    stdin = typed, stdout = TRUE, stderr = TRUE, timeout = 120
+  ))
+  gsub("\r", "", told)
+}
+
 # Put something else in the place of one of the package's functions while a test runs.
 local_function <- function(name, value, frame = parent.frame()) {
   space <- asNamespace("ewp")

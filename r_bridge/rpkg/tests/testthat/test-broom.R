@@ -13,7 +13,10 @@ test_that("tidy, glance and augment have the columns of broom and of the Python 
   results <- as_results(fit, as_data_matrix(numbers))
   columns <- function(frame) from_python(frame$columns$tolist())
   expect_identical(names(tidied), columns(results$tidy()))
-  expect_identical(names(glanced), columns(results$glance()))
+  # broom writes dots where Python has underscores
+  own <- gsub("_", ".", columns(results$glance()), fixed = TRUE)
+  expect_identical(names(glanced), sub("^lam$", "lambda", own))
+  expect_identical(glanced$n.obs, 150L)
 })
 
 test_that("statistics that share a column's name get a dot, and row names a column", {
@@ -32,4 +35,12 @@ test_that("augment says what it needs", {
   expect_error(generics::augment(fit), "data is missing")
   expect_error(generics::augment(fit, iris[, 1:2]), "lacks")
   expect_error(generics::augment(fit, cbind(iris, .cluster = 1)), ".cluster")
+})
+
+test_that("augment takes new rows", {
+  skip_if_not_installed("generics")
+  fit <- iris_fit()
+  new <- generics::augment(fit, newdata = iris[c(150, 1), ])
+  expect_identical(as.integer(new$.cluster), fit$cluster[c(150, 1)])
+  expect_error(generics::augment(fit, newdata = iris[, 1:2]), "newdata lacks 2 columns")
 })

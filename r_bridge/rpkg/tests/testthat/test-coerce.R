@@ -32,7 +32,7 @@ test_that("missing and infinite values are named by column and counted", {
   broken <- as.matrix(numbers)
   broken[1, 1] <- -Inf
   expect_error(as_data_matrix(broken), "infinite values in 1 column: Sepal.Length")
-  expect_error(as_data_matrix(data.frame(a = c(1L, NA))), "NA")
+  expect_error(as_data_matrix(data.frame(a = c(1L, NA))), "na.action = na.omit")
 })
 
 test_that("whole numbers may be written as doubles, and nothing else passes for one", {
@@ -63,7 +63,7 @@ test_that("scaling can be said in R's way and in Python's", {
 
 test_that("options out of range are errors that name them", {
   x <- as_data_matrix(numbers)
-  options <- function(...) python_options(x, 3, ...)
+  options <- function(...) python_options(list(x = x), 3, ...)
   expect_error(options(eta = 1), "eta = 1 must be finite and above 1")
   expect_error(options(s0 = 1), "s0")
   expect_error(options(tol = 0), "tol")
@@ -78,7 +78,8 @@ test_that("options out of range are errors that name them", {
   expect_error(options(sample_weight = 1:3), "sample_weight")
   expect_error(options(sample_weight = rep(-1, 150)), "sample_weight")
   expect_error(options(n_jobs = 0), "n_jobs")
-  expect_error(options(centers = 3), "unknown argument: centers")
+  expect_error(options(n_init = 3), "n_init is called nstart in R")
+  expect_error(refuse_unnamed(a = 1, 3), "1 argument too many without a name")
   expect_identical(options(s0 = -Inf)$s0, -Inf)
   named <- options(prior = c(Petal.Width = 4, Petal.Length = 3, Sepal.Width = 2, Sepal.Length = 1))
   expect_equal(as.vector(named$prior), c(1, 2, 3, 4))

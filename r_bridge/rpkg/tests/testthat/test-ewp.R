@@ -1,6 +1,6 @@
 test_that("a fit has the components of kmeans and its own, all plain R data", {
   fit <- iris_fit()
-  expect_s3_class(fit, c("ewp", "list"), exact = TRUE)
+  expect_s3_class(fit, c("ewp", "kmeans"), exact = TRUE)
   expect_true(all(names(kmeans(numbers, 3)) %in% names(fit)))
   expect_identical(names(fit)[1:9], names(kmeans(numbers, 3)))
   wanted <- c("weights", "lambda", "s0", "objective", "trace", "call")
@@ -46,7 +46,7 @@ test_that("the same data, seed and options give the same fit as Python", {
          python = "dispersion='between', sample_weight=np.tile([1.0, 2, 3], 100), prior=np.arange(12, 0, -1.0), tol=1e-6")
   )
   for (case in cases) {
-    fit <- do.call(ewp, c(list(case$x, case$k, case$lambda, seed = case$seed), case$r))
+    fit <- do.call(ewp, c(list(case$x, case$k, lambda = case$lambda, seed = case$seed), case$r))
     python <- in_python(x = case$x, sprintf(c(
       "r = ewp.fit(X, %1$d, %2$.17g, random_state=%3$.0f, %4$s)",
       "show('weights', r.weights); show('centers', r.centroids); show('cluster', r.labels)",
@@ -99,7 +99,7 @@ test_that("matrix, data frame, tibble and formula give the same fit", {
 
 test_that("a formula may transform columns and names what it cannot use", {
   skip_without_python()
-  fit <- ewp(~ log(Sepal.Length) + Petal.Width, data = iris, k = 2, lambda = 5, seed = 1)
+  fit <- ewp(~ log(Sepal.Length) + Petal.Width, data = iris, k = 2, lambda = 5, scale = FALSE, seed = 1)
   expect_named(fit$weights, c("log(Sepal.Length)", "Petal.Width"))
   expect_identical(predict(fit, iris), fit$cluster)
   expect_error(ewp(Species ~ Petal.Width, data = iris, k = 2), "response")
@@ -172,14 +172,15 @@ test_that("bad input is refused before Python is touched", {
   expect_error(ewp(numbers, 3, lambda = NA), "lambda")
   expect_error(ewp(numbers, 3, seed = "x"), "seed")
   expect_error(ewp(numbers, 3, nstart = 0), "nstart")
-  expect_error(ewp(numbers, 3, centers = 3), "unknown argument")
+  expect_error(ewp(numbers, 3, k = 3), "two names of the same argument")
+  expect_error(ewp(numbers, 3, 10, 1, "auto", "auto", 1.05, "auto", 1, 1:9, NULL, 7), "without a name")
   expect_error(ewp("numbers", 3), "character")
 })
 
 test_that("what Python finds wrong is an R error, and its warnings are R warnings", {
   skip_without_python()
   expect_error(ewp(numbers[1:2, ], 3, lambda = 1), "k=3 exceeds the 2 distinct rows of x")
-  expect_warning(fit <- ewp(numbers, 3, lambda = 20, iter.max = 2, seed = 1), "iter.max=2")
+  expect_warning(fit <- ewp(numbers, 3, lambda = 20, scale = FALSE, iter.max = 2, seed = 1), "iter.max=2")
   expect_false(fit$converged)
   expect_identical(fit$ifault, 2L)
   expect_output(print(fit), "Not converged")
@@ -204,4 +205,89 @@ test_that("constant columns get no weight, and one column is enough", {
   alone <- ewp(groups()[, 1], 3, lambda = 5, seed = 1)
   expect_equal(unname(alone$weights), 1)
   expect_identical(predict(alone, groups()[, 1]), alone$cluster)
+})
+
+test_that("centers, iter.max and nstart are understood as kmeans understands them", {
+  skip_without_python()
+  x <- groups()
+  fit <- ewp(x, 3, lambda = 5, seed = 1)
+  expect_identical(ewp(x, centers = 3, lambda = 5, seed = 1)$weights, fit$weights)
+  expect_identical(ewp(x, k = 3, lambda = 5, seed = 1)$weights, fit$weights)
+  expect_identical(ewp(~ ., as.data.frame(x), centers = 3, lambda = 5, seed = 1)$weights, fit$weights)
+  # by position the third and the fourth are those of kmeans()
+  expect_identical(names(formals(ewp.default))[1:4], names(formals(stats::kmeans))[1:4])
+  short <- ewp(x, 3, 200, 2, seed = 1, dispersion = "within", scale = FALSE)
+  expect_identical(short$options[c("iter.max", "nstart")], list(iter.max = 200L, nstart = 2L))
+  expect_false(is.null(short$selection))
+})
+
+test_that("a number for lambda on columns of different scale is told, with what keeps the scaling", {
+  skip_without_python()
+  expect_warning(raw <- ewp(numbers, 3, lambda = 20, seed = 1),
+                 "Sepal.Width has 0.43, Petal.Length 1.8. scale = TRUE")
+  expect_identical(raw$scaling, "none")
+  expect_no_warning(same <- ewp(numbers, 3, lambda = 20, scale = FALSE, seed = 1))
+  expect_identical(same$weights, raw$weights)
+  expect_no_warning(ewp(numbers, 3, lambda = 20, scale = TRUE, seed = 1))
+  expect_no_warning(ewp(scale(numbers), 3, lambda = 20, seed = 1))
+  expect_warning(ewp_compare(numbers, 3, lambda = 20, wbound = 1.4, seed = 1), "scale = TRUE")
+})
+
+test_that("a fit through do.call describes its data and does not store them", {
+  skip_without_python()
+  x <- groups(2000, 6)
+  fit <- do.call(ewp, list(x, 3, lambda = 100, seed = 1))
+  expect_lt(length(capture.output(print(fit$call))), 5)
+  expect_lt(as.numeric(object.size(fit$call)), 5000)
+  expect_identical(fit$call[[1]], quote(ewp))
+  expect_match(deparse(fit$call$x), "2000 x 6 matrix")
+  resampled <- do.call(ewp_bootstrap, list(fit, x, n_boot = 2, n_jackknife = 0, seed = 1))
+  expect_lt(as.numeric(object.size(resampled$call)), 5000)
+  # others keep what was written
+  expect_identical(ewp(x, 3, lambda = 100, seed = 1)$call$x, quote(x))
+})
+
+test_that("a fit can be updated", {
+  skip_without_python()
+  x <- groups()
+  fit <- ewp(x, 3, lambda = 5, seed = 1)
+  expect_identical(update(fit, lambda = 9)$weights, ewp(x, 3, lambda = 9, seed = 1)$weights)
+})
+
+test_that("subset and na.action choose rows as in lm", {
+  skip_without_python()
+  some <- iris$Species != "setosa"
+  wanted <- ewp(numbers[some, ], 2, lambda = 20, scale = TRUE, seed = 1)
+  by_formula <- ewp(~ . - Species, iris, 2, lambda = 20, scale = TRUE, seed = 1,
+                    subset = Species != "setosa")
+  expect_identical(by_formula$weights, wanted$weights)
+  expect_identical(ewp(iris[1:4], 2, lambda = 20, scale = TRUE, seed = 1, subset = some)$weights,
+                   wanted$weights)
+  weight <- rep(1:2, 75)
+  expect_identical(
+    ewp(numbers, 2, lambda = 20, scale = TRUE, seed = 1, subset = 51:150, sample_weight = weight)$weights,
+    ewp(numbers[51:150, ], 2, lambda = 20, scale = TRUE, seed = 1, sample_weight = weight[51:150])$weights
+  )
+  holes <- numbers
+  holes[c(3, 70), 2] <- NA
+  expect_error(ewp(holes, 3), "na.action = na.omit")
+  whole <- ewp(numbers[-c(3, 70), ], 3, lambda = 20, scale = TRUE, seed = 1)
+  omitted <- ewp(holes, 3, lambda = 20, scale = TRUE, seed = 1, na.action = na.omit)
+  expect_identical(omitted$weights, whole$weights)
+  expect_output(print(omitted), "2 observations deleted due to missingness")
+  expect_identical(nobs(omitted), 148L)
+  excluded <- ewp(~ ., holes, 3, lambda = 20, scale = TRUE, seed = 1, na.action = na.exclude)
+  expect_identical(which(is.na(predict(excluded))), c(3L, 70L), ignore_attr = TRUE)
+  expect_identical(dim(fitted(excluded)), c(150L, 4L))
+  expect_s3_class(ewp_bootstrap(omitted, holes, n_boot = 2, n_jackknife = 0, seed = 1), "ewp_bootstrap")
+  expect_error(ewp(numbers, 3, subset = 200), "subset must be")
+  expect_error(ewp(numbers, 3, na.action = 7), "na.action")
+})
+
+test_that("options that only Python knows are handed on, and others are refused", {
+  skip_without_python()
+  f <- python()$fit
+  expect_silent(check_known(f, list(lam = 1, random_state = 1L)))
+  expect_error(check_known(f, list(wrong = 1)), "unknown argument: wrong")
+  expect_error(ewp(groups(), 3, lambda = 5, wrong = 1), "unknown argument: wrong; the options are k")
 })

@@ -64,7 +64,7 @@ test_that("columns of new data are found by name", {
 
 test_that("a saved fit predicts, prints and plots in a fresh R process without Python", {
   fit <- iris_fit()
-  by_formula <- ewp(~ log(Sepal.Length) + Petal.Width, data = iris, k = 2, lambda = 5, seed = 1)
+  by_formula <- ewp(~ log(Sepal.Length) + Petal.Width, data = iris, k = 2, lambda = 5, scale = FALSE, seed = 1)
   folder <- new_folder()
   on.exit(unlink(folder, recursive = TRUE))
   saveRDS(list(fit, by_formula), file.path(folder, "fits.rds"))

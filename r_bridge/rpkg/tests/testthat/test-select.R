@@ -36,6 +36,7 @@ test_that("ewp_select_lambda refuses what makes no sense", {
   expect_error(ewp_select_lambda(numbers, 3, cv = 1), "cv")
   expect_error(ewp_select_lambda(numbers, 3, rule = "best"), "rule")
   expect_error(ewp_select_lambda(numbers, 3, nlambda = 0), "nlambda")
+  skip_without_python()
   expect_error(ewp_select_lambda(numbers, 3, wrong = 0), "unknown argument: wrong")
 })
 
@@ -55,8 +56,42 @@ test_that("ewp_select_k finds the number of groups", {
 
 test_that("ewp_select_k refuses what makes no sense", {
   expect_error(ewp_select_k(iris, 2:3), "Species")
-  expect_error(ewp_select_k(numbers), "numbers of clusters")
+  expect_error(ewp_select_k(numbers), "k is missing")
   expect_error(ewp_select_k(numbers, "two"), "numbers of clusters")
   expect_error(ewp_select_k(numbers, c(2, 2.5)), "k = 2.5")
   expect_error(ewp_select_k(numbers, 2:3, init = as.matrix(numbers[1:2, ])), "init")
+})
+
+test_that("selections, comparisons and grids take formulas", {
+  skip_without_python()
+  frame <- data.frame(groups(60, 4), group = rep(c("a", "b", "c"), 20))
+  x <- groups(60, 4)
+  options <- list(nlambda = 2, cv = 2, scale = FALSE, dispersion = "within", seed = 4)
+  by_formula <- do.call(ewp_select_lambda, c(list(~ . - group, quote(frame), 3), options))
+  plain <- do.call(ewp_select_lambda, c(list(quote(x), k = 3), options))
+  expect_equal(by_formula$table, plain$table)
+  expect_identical(predict(by_formula$fit, frame), by_formula$fit$cluster)
+  expect_equal(do.call(ewp_select_k, c(list(~ . - group, quote(frame), k = 2:3), options))$table,
+               do.call(ewp_select_k, c(list(quote(x), 2:3), options))$table)
+  expect_equal(ewp_compare(~ . - group, frame, 3, lambda = 5, wbound = 1.4, seed = 6)$weights,
+               ewp_compare(x, 3, lambda = 5, wbound = 1.4, seed = 6)$weights)
+  expect_equal(ewp_lambda_path(~ . - group, frame, 3), ewp_lambda_path(x, 3))
+  halves <- ewp_compare(~ . - group, frame, k = 2, truth = frame$group, lambda = 5, wbound = 1.4,
+                        scale = FALSE, seed = 6, subset = group != "c")
+  expect_identical(nrow(halves$clusters), 40L)
+})
+
+test_that("the grid of penalties and the critical exponent are Python's", {
+  skip_without_python()
+  x <- groups(60, 4)
+  python <- in_python(x = x, c(
+    "show('grid', ewp.lambda_path(X, 3, 5, scale='standard'))",
+    "show('plain', ewp.critical_exponent(X)); show('own', ewp.critical_exponent(X, lam=5.0))",
+    "show('weighted', ewp.critical_exponent(X, [1.0, 2, 0, 1]))"
+  ))
+  expect_equal(ewp_lambda_path(x, 3, nlambda = 5, scale = TRUE), python$grid)
+  expect_equal(critical_exponent(x), python$plain)
+  expect_equal(critical_exponent(x, lambda = 5), python$own)
+  expect_equal(critical_exponent(x, weights = c(1, 2, 0, 1)), python$weighted)
+  expect_error(critical_exponent(x, weights = 1), "4 columns")
 })
