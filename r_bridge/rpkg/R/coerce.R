@@ -322,7 +322,7 @@ as_starts <- function(nstart) {
 
 # The options that ewp() and the selections share, checked, under the names they have in Python. What
 # is not among them is left as it is: run_python() asks Python whether it knows it.
-python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = 1, scale = "auto", seed = NULL,
+python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", scale = "auto", seed = NULL,
                            dispersion = "auto", init = "k-means++", prior = NULL, polish = TRUE,
                            iter.max = 500, tol = 1e-8, sample_weight = NULL, n_jobs = NULL,
                            progress = FALSE, ...) {

@@ -38,7 +38,8 @@
 #' @param s0 First exponent, negative. `"auto"` takes -1, or the critical exponent below which
 #'   centres that coincide can separate if that is smaller; `-Inf` starts at the limit problem.
 #' @param eta Factor above 1 by which the exponent moves every step.
-#' @param nstart Number of random starts; the one with the lowest objective is kept.
+#' @param nstart Number of random starts; the one with the lowest objective is kept. `"auto"` makes
+#'   starts until several of them have found the best objective.
 #' @param scale `"standard"` or `TRUE` divides every column by its standard deviation, `"none"` or
 #'   `FALSE` leaves it. `"auto"` is chosen together with `lambda`; with a number for `lambda` it
 #'   means `"none"`, with a warning if the variances of the columns differ by more than a factor of
@@ -116,7 +117,7 @@ ewp <- function(x, ...) {
 
 #' @rdname ewp
 #' @export
-ewp.default <- function(x, centers, iter.max = 500, nstart = 1, lambda = "auto", s0 = "auto",
+ewp.default <- function(x, centers, iter.max = 500, nstart = "auto", lambda = "auto", s0 = "auto",
                         eta = 1.05, scale = "auto", seed = NULL, subset, na.action = NULL, ..., k) {
   call <- call_of("ewp", match.call())
   centers <- number_of_clusters(centers, k)
@@ -135,7 +136,7 @@ ewp.formula <- function(formula, data = NULL, centers, ..., subset, na.action = 
   fit_ewp(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
 }
 
-fit_ewp <- function(rows, k, iter.max = 500, nstart = 1, lambda = "auto", seed = NULL,
+fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", seed = NULL,
                     scale = "auto", ..., call) {
   refuse_unnamed(...)
   if (is.matrix(k) || is.data.frame(k)) {
