@@ -87,6 +87,8 @@
 #' \item{effective_features}{Exponential of the weights' entropy: the number of columns if all
 #'   weights are equal, 1 if one column has it all.}
 #' \item{critical_exponent}{See `s0`.}
+#' \item{starts, n.starts}{Where the starts ended, a data frame with one row a distinct optimum (its
+#'   objective, how many starts ended there, adjusted Rand index with the best), and their number.}
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
 #'   their `prior`, and the sum of the rows' weights in each cluster (`mass`).}
@@ -197,6 +199,8 @@ as_ewp <- function(results, rows, seed, call) {
     dispersion = from_python(results$dispersion),
     effective_features = effective(weights),
     critical_exponent = from_python(results$critical_exponent),
+    starts = from_frame(results$starts),
+    n.starts = as.integer(from_python(results$n_starts)),
     seed = seed,
     options = list(
       init = options$init, nstart = options$n_init, polish = options$polish,

@@ -98,6 +98,13 @@ fit_notes <- function(object, order, top) {
     notes <- c(notes, paste("NOT CONVERGED: the estimates are not yet a fixed point;",
                             "raise iter.max or tol."))
   }
+  if (isTRUE(object$n.starts > 1L)) {
+    agreeing <- object$starts$starts[1L]
+    notes <- c(notes, paste0(
+      "Best objective found by ", agreeing, " of ", object$n.starts, " starts.",
+      if (agreeing < 2L) " Another start may find a lower one; nstart asks for more."
+    ))
+  }
   if (p > 1L) {
     holding <- sum(cumsum(w) < 0.99) + 1L
     notes <- c(notes, paste0(min(holding, p), " of ", p, " features ",

@@ -81,3 +81,12 @@ test_that("a saved fit predicts, prints and plots in a fresh R process without P
   expect_true("done" %in% told, info = told)
   expect_true("python running: FALSE " %in% told, info = told)
 })
+
+test_that("the summary says how many starts found the best objective", {
+  skip_without_python()
+  fit <- ewp(iris[, 1:4], 3, lambda = 45, scale = TRUE, seed = 1)
+  expect_equal(nrow(fit$starts), length(unique(fit$starts$objective)))
+  expect_lte(fit$starts$starts[1], fit$n.starts)
+  expect_match(paste(summary(fit)$notes, collapse = " "),
+               sprintf("found by %d of %d starts", fit$starts$starts[1], fit$n.starts))
+})
