@@ -15,6 +15,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -451,7 +452,20 @@ class EWPResults(SummaryMixin, ReportMixin):
         ValueError
             If there is no such file, it is not one of :meth:`save`'s, or it needs a newer version.
         """
-        return cls(**read(path))
+        fields = read(path)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results = cls(**fields)
+                # parts that do not fit together show when the whole is described
+                results.predict(results.centroids.to_numpy())
+                str(results.summary())
+        except Exception as error:
+            raise ValueError(
+                f"{os.fspath(path)!r} does not hold EWP results, or is damaged: its parts do not "
+                f"fit together ({error})"
+            ) from error
+        return results
 
     def _page(self) -> tuple[str, dict[str, Any]]:
         return "fit.html", describe_fit(self)

@@ -46,6 +46,18 @@ _SCALARS = {
 }
 #: The scalars that are options of the fit.
 _OF_OPTIONS = ("lam", "eta", "scaling", "dispersion")
+#: Numbers of a fit, the least they may be, and the largest size.
+_LEAST = {
+    "weights": 0.0,
+    "prior": 0.0,
+    "scale": np.nextafter(0, 1),
+    "center": -np.inf,
+    "centroids": -np.inf,
+    "labels": 0.0,
+    "clusters": 0.0,
+    "totss": 0.0,
+}
+_LARGEST = 1e250
 #: What the arrays of a file may take in memory.
 _MOST_BYTES = 2**30
 #: Array of the starting centroids, where these were given.
@@ -171,6 +183,22 @@ class _Members(Mapping[str, np.ndarray]):
         return len(self._archive.files)
 
 
+def _check_numbers(fields: dict[str, Any]) -> None:
+    """Check that the numbers of a fit are real, finite and of a size that can be computed with."""
+    for name, least in _LEAST.items():
+        values = np.asarray(fields[name])
+        if values.dtype.kind not in "iuf":
+            raise ValueError(f"{name} must be real numbers, but are {values.dtype}")
+        if not (np.isfinite(values).all() and (values >= least).all()):
+            raise ValueError(f"{name} must be finite and at least {least:g}")
+        if np.abs(values).max(initial=0.0) > _LARGEST:
+            raise ValueError(f"{name} has values beyond {_LARGEST:g}")
+    if not np.isclose(fields["weights"].sum(), 1.0):
+        raise ValueError("the weights do not sum to 1")
+    if not fields["clusters"]["mass"].sum() > 0:
+        raise ValueError("the clusters have no mass")
+
+
 def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     features = unpack_index(header["features"], "features", arrays)
     clusters = unpack_index(header["cluster_names"], "cluster_names", arrays)
@@ -193,19 +221,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
-    bounds = {
-        "weights": 0.0,
-        "prior": 0.0,
-        "scale": np.nextafter(0, 1),
-        "center": -np.inf,
-        "centroids": -np.inf,
-    }
-    for name, least in bounds.items():
-        values = np.asarray(fields[name], dtype=np.float64)
-        if not (np.isfinite(values).all() and (values >= least).all()):
-            raise ValueError(f"{name} must be finite and at least {least:g}")
-    if not np.isclose(fields["weights"].sum(), 1.0):
-        raise ValueError("the weights do not sum to 1")
+    _check_numbers(fields)
     options = dict(header["options"])
     fields["named_features"] = bool(options.pop("named_features", True))
     fields["selection"] = options.pop("selection", None)

@@ -124,8 +124,8 @@ def kill():
         return [child for child in children(os.getpid()) if works(child)]
     os.kill(wait_until(working)[-1], signal.SIGKILL)
 threading.Thread(target=kill).start()
-found = results.bootstrap(150, random_state=1, n_jobs=2)
-alone = results.bootstrap(150, random_state=1)
+found = results.bootstrap(80, random_state=1, n_jobs=2)
+alone = results.bootstrap(80, random_state=1)
 print(found.complete, np.array_equal(found.weight_draws, alone.weight_draws))
 """
 

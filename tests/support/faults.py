@@ -30,7 +30,7 @@ def start(folder, *arguments, code=COMMAND):
 
 def finish(program):
     """Wait for a program; its exit code and what it said on stdout and stderr."""
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=300)
     return program.returncode, out, err
 
 
@@ -43,7 +43,7 @@ def children(process):
     return found
 
 
-def wait_until(what, seconds=60.0):
+def wait_until(what, seconds=200.0):
     """Wait for something to be true and return it."""
     end = time.monotonic() + seconds
     while not (found := what()):
