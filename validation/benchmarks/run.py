@@ -14,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bootstrap
+import default_fits
 import iteration
 import numpy as np
 import pandas as pd
 import scaling
+import search
 import whole_fits
 
 from validation.table_text import markdown_table
@@ -26,8 +28,10 @@ HERE = Path(__file__).parent
 
 TITLES = {
     "iteration": "One iteration beside one Lloyd iteration of scikit-learn and beside the limit",
-    "whole_fits": "Whole fits beside k-means with ten starts, sparse k-means and sparcl",
-    "bootstrap": "Two hundred bootstrap fits on two cores beside one fit",
+    "whole_fits": "Fits with a given penalty beside k-means, sparse k-means and sparcl",
+    "default_fits": "Fits with everything automatic beside k-means, mclust and sparcl",
+    "search": "How often a fit finds the best objective known",
+    "bootstrap": "Two hundred bootstrap fits beside one fit",
     "one_machine": "Cores, memory, growth",
     "file": "Data in a file",
     "dask": "Data on a Dask cluster",
@@ -66,13 +70,18 @@ def main() -> None:
     parser.add_argument("--only", choices=list(TITLES), help="measure one table")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--largest", type=float, default=np.inf, help="skip larger n*p*k")
-    parser.add_argument("--slow", type=float, default=5e7, help="largest n*p*k for sparcl")
+    parser.add_argument("--slow", type=float, default=5e7, help="largest n*p*k for sparcl's fit")
+    parser.add_argument("--gap", type=float, default=5e6, help="largest n*p*k for sparcl's gap")
+    parser.add_argument("--seeds", type=int, default=20, help="fits of each kind in a search")
+    parser.add_argument("--starts", type=int, default=500, help="of the fit that searches hardest")
     parser.add_argument("--gigabytes", type=float, default=10.0, help="size of the file")
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows on the cluster")
     options = parser.parse_args()
     measures: dict[str, Callable[[], pd.DataFrame]] = {
         "iteration": lambda: iteration.table(options.turns, options.largest),
         "whole_fits": lambda: whole_fits.table(options.turns, options.slow),
+        "default_fits": lambda: default_fits.table(options.turns, options.gap),
+        "search": lambda: search.table(options.seeds, options.starts),
         "bootstrap": lambda: bootstrap.table(options.turns),
         "one_machine": lambda: scaling.one_machine(options.turns),
         "file": lambda: scaling.file(options.gigabytes),
