@@ -44,7 +44,7 @@ _POLISHED = 3
 #: Distinct optima that are described.
 _KEPT = 5
 #: Objectives that differ by less than this part of them are equal.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-13
 
 
 class StartPlan(NamedTuple):
