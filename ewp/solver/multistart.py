@@ -45,7 +45,7 @@ _POLISHED, _CLEAR = 3, 0.8
 #: Distinct optima that are described.
 _KEPT = 5
 #: Objectives that differ by less than this part of them are equal.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-13
 
 
 class StartPlan(NamedTuple):

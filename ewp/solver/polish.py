@@ -258,7 +258,7 @@ def _propose(
 
 def _is_lower(objective: Any, than: Any) -> Any:
     """Whether an objective is lower by more than rounding errors."""
-    return objective < than - 1e-9 * np.abs(than)
+    return objective < than - 1e-13 * np.abs(than)
 
 
 def first_lowest(objective: Array) -> np.ndarray:

@@ -1,0 +1,175 @@
+"""Options that are scored together, in common passes, and what does not change a choice."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ewp
+from ewp.datasets import make_simulation2
+from ewp.selection import criteria as criteria_module
+from ewp.selection.criteria import Gap, OwnCriterion, Predictive, Score, Stability
+from ewp.selection.decision import SelectionOptions
+from ewp.solver import batch
+from ewp.solver.fit import FitOptions
+from tests.support.results import assert_identical
+
+CRITERIA = [Predictive(3), Stability(2), Gap(2)]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_simulation2(3, n=120, p=6, n_relevant=3, random_state=0).X
+
+
+def in_families(lam):
+    """One penalty in every family: none has a neighbour to learn from."""
+    options = FitOptions(3).lighter()
+    return [
+        options.settle(lam, standardise=standardise, between=between)
+        for standardise, between in ((True, False), (False, False), (False, True))
+    ]
+
+
+def assert_alike(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-9, abs=1e-9)
+        assert one.effective_features == pytest.approx(other.effective_features, rel=1e-7)
+        for name in ("rows", "labels"):
+            if getattr(one, name) is not None:
+                np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-7)
+
+
+def scores_together_and_apart(criterion, X, options):
+    replicate = criterion.replicates(X, None, np.random.default_rng(0))[0]
+    together = criterion.score_all(X, None, options, replicate, 5)
+    return together, [criterion.score(X, None, one, replicate, 5) for one in options]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_options_of_different_families_are_scored_together_as_alone(criterion, X):
+    assert_alike(*scores_together_and_apart(criterion, X, in_families(12.0)))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_penalties_that_do_not_exchange_are_scored_together_as_alone(criterion, X, monkeypatch):
+    def apart(engine, runs, rule, begun, options):
+        return [begun[b] for b in range(len(runs))]
+
+    monkeypatch.setattr(batch, "_exchange", apart)
+    options = [FitOptions(3).lighter().settle(lam) for lam in (0.5, 6.0, 12.0, 60.0)]
+    assert_alike(*scores_together_and_apart(criterion, X, options))
+
+
+def test_penalties_that_exchange_only_fit_better(X, monkeypatch):
+    """What neighbours in a grid change is that objectives fall."""
+    ends = []
+    plain = criteria_module.fit_runs
+
+    def recorded(*arguments):
+        found = plain(*arguments)
+        ends.append(found.objective)
+        return found
+
+    monkeypatch.setattr(criteria_module, "fit_runs", recorded)
+    noise = np.random.default_rng(3).standard_normal((90, 5))
+    options = [FitOptions(5).lighter().settle(lam) for lam in np.geomspace(0.5, 100, 6)]
+    scores_together_and_apart(Predictive(3), noise, options)
+    together, apart = ends[0], np.concatenate(ends[1:])
+    assert (together <= apart + 1e-9 * np.abs(apart)).all()
+
+
+def test_what_options_have_in_common_is_theirs(X):
+    """Steps, starts and polish of the fits are those that were asked for."""
+    hasty = [dataclasses.replace(one, max_iter=1, polish=False) for one in in_families(12.0)]
+    together, apart = scores_together_and_apart(Predictive(3), X, hasty)
+    assert_alike(together, apart)
+    thorough, _ = scores_together_and_apart(Predictive(3), X, in_families(12.0))
+    assert [one.value for one in together] != [one.value for one in thorough]
+
+
+@pytest.mark.parametrize("criterion", ["predictive", "stability", "gap"])
+def test_processes_change_no_digit_of_a_score(criterion, X):
+    options = {"n_lams": 4, "cv": 3, "criterion": criterion, "random_state": 0}
+    one, two = (ewp.select_lambda(X, 3, n_jobs=jobs, **options) for jobs in (1, 2))
+    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+    assert_identical(two.results, one.results)
+
+
+@pytest.mark.parametrize("criterion", ["predictive", "stability", "gap"])
+def test_another_seed_of_the_fit_does_not_change_the_choice(criterion):
+    overlapping = np.random.default_rng(1).standard_normal((100, 4))
+    overlapping[:50, :2] += 1.5
+    options = {"n_lams": 4, "cv": 3, "criterion": criterion}
+    chosen = [
+        ewp.select_lambda(overlapping, 2, random_state=seed, **options) for seed in (0, 1, None)
+    ]
+    for other in chosen[1:]:
+        pd.testing.assert_frame_equal(other.table, chosen[0].table, check_exact=True)
+        assert other.lam == chosen[0].lam
+
+
+class Compactness:
+    """A criterion of somebody's own, with nothing but what it needs."""
+
+    def replicates(self, X, weight, rng):
+        return [rng.permutation(len(X))[:60] for _ in range(3)]
+
+    def score(self, X, weight, options, replicate, seed):
+        fit = ewp.fit(
+            X[replicate],
+            options.n_clusters,
+            options.penalty,
+            scale=options.scale,
+            dispersion=options.dispersion,
+            random_state=seed,
+            n_init=1,
+        )
+        return Score(-float(fit.clusters["withinss"].sum()) / fit.totss, fit.effective_features)
+
+    def spread(self, scores):
+        return float(np.std([score.value for score in scores]))
+
+
+def test_a_criterion_of_the_users_own_needs_three_methods(X):
+    found = ewp.select_lambda(X, 3, criterion=Compactness(), lams=[1.0, 10.0], random_state=0)
+    assert found.lam in (1.0, 10.0)
+    assert found.results.selection["criterion"] == "Compactness"
+    assert (found.table["replicates"] == 3).all()
+    # the same values as the criterion gives when it is asked
+    drawn = Compactness().replicates(X, None, np.random.default_rng(0))
+    assert len(drawn) == 3
+    wrapped = OwnCriterion(Compactness())
+    options = in_families(10.0)
+    scores = wrapped.score_all(X, None, options, drawn[0], 3)
+    for one, score in zip(options, scores, strict=True):
+        assert score.value == Compactness().score(X, None, one, drawn[0], 3).value
+    np.testing.assert_array_equal(wrapped.values(scores), [score.value for score in scores])
+    assert wrapped.for_rows(X, None) is wrapped
+    assert wrapped.has_enough_rows(np.arange(3), 3, 3)
+
+
+def test_a_criterion_without_its_methods_is_refused(X):
+    class Half:
+        replicates = Compactness.replicates
+
+    for wrong in (Half(), Compactness, 3):
+        with pytest.raises(ValueError, match=re.escape("replicates, score, spread")):
+            SelectionOptions(criterion=wrong).make_criterion()
+
+
+def test_penalties_that_score_as_well_are_told_with_their_range(X):
+    found = ewp.select_lambda(X, 3, scale="standard", n_lams=6, random_state=0)
+    alike = found.results.selection["alike"]
+    curve = found.table.sort_values("lam")
+    assert alike["smallest"] <= found.lam <= alike["largest"]
+    within = curve["lam"].between(alike["smallest"], alike["largest"])
+    assert alike["count"] <= within.sum()
+    told = " ".join(str(found.results).split())
+    assert (alike["count"] > 1) == ("score as well" in told)
+    assert -1 <= alike["agreement"] <= 1
+    single = ewp.select_lambda(X, 3, lams=[10.0], scale="standard", random_state=0)
+    assert single.results.selection["alike"] is None
+    assert "score as well" not in str(single.results)
