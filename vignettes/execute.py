@@ -89,8 +89,10 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 def execute(notebook: NotebookNode, env: dict[str, str] | None = None) -> NotebookNode:
     """Run a notebook in place, in the folder where a reader would open it.
 
-    A cell that fails raises with its traceback. One thread of BLAS: the problems are small.
+    A cell that fails raises with its traceback. One thread of BLAS: the problems are small. No
+    progress bars, which would be kept as they stood.
     """
+    fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TQDM_DISABLE": "1"}
     client = NotebookClient(
         notebook,
         timeout=600,
@@ -101,7 +103,7 @@ def execute(notebook: NotebookNode, env: dict[str, str] | None = None) -> Notebo
         # the kernel warns of its connection, which does not leave this machine
         extra_arguments=[_PICTURES, "--IPKernelApp.log_level=ERROR"],
     )
-    client.execute(env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", **(env or {})})
+    client.execute(env={**os.environ, **fixed, **(env or {})})
     notebook.metadata = nbformat.from_dict(_METADATA)
     for cell in code_cells(notebook):
         for output in cell.outputs:

@@ -24,6 +24,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import chain, islice
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
@@ -290,12 +291,14 @@ def tqdm(*arguments: Any, progress: bool | None = None, **options: Any) -> Any:
     progress : bool or None, default None
         Whether to show it; None shows it in a terminal or a notebook, after some seconds.
     """
-    if not (_is_watched() if progress is None else progress):
+    shown = _is_watched() if progress is None else progress
+    # a bar that notebooks draw needs widgets, and warns without them
+    if shown and find_spec("ipywidgets") is not None:
+        from tqdm.auto import tqdm as bar
+    else:
         from tqdm import tqdm as bar
-
+    if not shown:
         return bar(*arguments, disable=True, **options)
-    from tqdm.auto import tqdm as bar
-
     return bar(*arguments, delay=_DELAY if progress is None else 0, **options)
 
 
