@@ -50,13 +50,16 @@ def selection_reason(record: dict[str, Any]) -> str:
             "well (within one standard error of the difference)"
         )
         if alike["agreement"] is not None:
-            text += (
-                ", and their partitions agree with this one: adjusted Rand index "
-                f"{short(alike['agreement'], 2)} or more"
-                if alike["agreement"] >= _SAME_PARTITION
-                else ", but some of them lead to other partitions: adjusted Rand index "
-                f"{short(alike['agreement'], 2)}"
-            )
+            index = short(alike["agreement"], 2)
+            if index == "1":
+                text += " and lead to the same partition"
+            elif alike["agreement"] >= _SAME_PARTITION:
+                text += (
+                    ", and their partitions agree with this one: adjusted Rand index "
+                    f"{index} or more"
+                )
+            else:
+                text += f", but some of them lead to other partitions: adjusted Rand index {index}"
         text += "."
     if not record["complete"]:
         text += " The selection was interrupted: finished replicates only."

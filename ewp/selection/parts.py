@@ -81,7 +81,8 @@ class CommonRows:
             np.tile(standardise, len(parts)),
             np.tile(between, len(parts)),
             np.tile(self._exponents(options), len(parts)),
-            np.full(count * len(parts), seed),
+            # starts of their own: runs of one part try each other's ends
+            np.random.SeedSequence(seed).generate_state(count * len(parts), np.uint64),
             of_part * 4 + np.tile(2 * standardise + between, len(parts)),
             RowMass(table, of_part),
         )

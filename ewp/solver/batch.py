@@ -33,11 +33,16 @@ _SUSPICIOUS = 1e-6
 _POWER_STEPS = 12
 #: Entries, and at least rows, of the sample for them.
 _POWER_ENTRIES, _POWER_ROWS = 2**23, 200
-#: Runs of up to so many products n * p * k begin twice, the second time at the limit; of more than
-#: the second number only every other run of a group begins, the others go on from its neighbours.
-_TWO_STARTS, _EVERY_RUN = 5e5, 1e6
+#: Runs of up to so many products n * p * k begin several times, every second time at the limit; of
+#: more than the second number only every other run of a group begins, the others go on from its
+#: neighbours.
+_SMALL, _EVERY_RUN = 5e5, 1e6
+#: Starts of such runs, and where features outnumber rows.
+_STARTS, _WIDE_STARTS = 2, 4
 #: Steps from the partition of a neighbour: what would take more is hardly ever lower.
 _EXCHANGE_STEPS = 30
+#: How often partitions may go on to the next neighbours.
+_EXCHANGES = 4
 #: Runs of a group whose partitions are searched where runs are not polished together.
 _ANCHORS = 2
 #: Distances of so many pairs of a row and a centroid are held at once.
@@ -282,9 +287,11 @@ def _begin(
         of_run = np.arange(count)
         theta, weights = np.tile(begin[0], (count, 1, 1)), np.tile(begin[1], (count, 1))
     elif isinstance(options.init, str):
-        twice = options.effort.rounds > 0 and float(engine.n) * engine.p * k <= _TWO_STARTS
-        numbers = np.concatenate([seed_numbers(rng, 1 + twice, k) for rng in rngs])
-        of_run = np.repeat(np.arange(count), 1 + twice)
+        starts = 1
+        if options.effort.rounds and float(engine.n) * engine.p * k <= _SMALL:
+            starts = _STARTS if engine.p <= engine.n else _WIDE_STARTS
+        numbers = np.concatenate([seed_numbers(rng, starts, k) for rng in rngs])
+        of_run = np.repeat(np.arange(count), starts)
         theta = choose_starts(
             engine, k, options.init, rule.metric(weights)[of_run], numbers, runs.mass.take(of_run)
         )
@@ -368,20 +375,24 @@ def _exchange(
     begun: dict[int, Solution],
     options: FitOptions,
 ) -> list[Solution]:
-    """Let every run go on from the partitions of its neighbours in its group."""
-    pairs = [
-        (b, other)
-        for b in range(len(runs))
-        for other in (b - 1, b + 1)
-        if other in begun and runs.group[b] == runs.group[other]
-    ]
+    """Let every run go on from the partitions of its neighbours in its group, as long as it helps."""
     best = dict(begun)
-    if pairs:
+    fresh = set(begun)
+    small = float(engine.n) * engine.p * len(next(iter(begun.values())).theta) <= _SMALL
+    for _ in range(_EXCHANGES if small else 1):
+        pairs = [
+            (b, other)
+            for b in range(len(runs))
+            for other in (b - 1, b + 1)
+            if other in fresh and runs.group[b] == runs.group[other]
+        ]
+        if not pairs:
+            break
         to, source = np.array(pairs).T
         found = iterate_runs(
             engine,
-            np.array([begun[i].theta for i in source]),
-            np.array([begun[i].weights for i in source]),
+            np.array([best[i].theta for i in source.tolist()]),
+            np.array([best[i].weights for i in source.tolist()]),
             rule.take(to),
             Hard(),
             max_iter=min(options.max_iter, _EXCHANGE_STEPS),
@@ -389,6 +400,10 @@ def _exchange(
             mass=runs.mass.take(to),
             trace=False,
         )
+        fresh = set()
         for i, b in enumerate(to.tolist()):
-            best[b] = lower(best[b], found.run(i)) if b in best else found.run(i)
+            end = found.run(i)
+            if b not in best or (end := lower(best[b], end)) is not best[b]:
+                best[b] = end
+                fresh.add(b)
     return [best[b] for b in range(len(runs))]
