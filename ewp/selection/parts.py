@@ -6,6 +6,7 @@ prepared once for all replicates.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +83,7 @@ class CommonRows:
             np.tile(between, len(parts)),
             np.tile(self._exponents(options), len(parts)),
             # starts of their own: runs of one part try each other's ends
-            np.random.SeedSequence(seed).generate_state(count * len(parts), np.uint64),
+            np.tile([_own_seed(seed, one) for one in options], len(parts)),
             of_part * 4 + np.tile(2 * standardise + between, len(parts)),
             RowMass(table, of_part),
         )
@@ -106,3 +107,11 @@ class CommonRows:
             found = critical_exponents(engine, rule.metric(rule.update(squares)))
             self._critical |= dict(zip(new, found.tolist(), strict=True))
         return np.array([self._critical[key] for key in keys])
+
+
+def _own_seed(seed: int, option: FitOptions) -> int:
+    """Seed of an option's starts, the same whatever stands beside it."""
+    # digits of the penalty that the order of sums cannot change
+    penalty = round(1e6 * math.log(option.penalty)) % 2**32
+    words = (seed, penalty, 2 * option.standardise + option.between)
+    return int(np.random.SeedSequence(words).generate_state(1)[0])

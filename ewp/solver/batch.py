@@ -30,7 +30,7 @@ __all__ = ["FittedRuns", "Runs", "critical_exponents", "fit_runs"]
 #: vary there at all.
 _SUSPICIOUS = 1e-6
 #: Products by which the largest eigenvalues are found; a smaller one is on the safe side.
-_POWER_STEPS = 12
+_POWER_STEPS = 20
 #: Entries, and at least rows, of the sample for them.
 _POWER_ENTRIES, _POWER_ROWS = 2**23, 200
 #: Runs of up to so many products n * p * k begin several times, every second time at the limit; of
@@ -375,7 +375,7 @@ def _exchange(
     begun: dict[int, Solution],
     options: FitOptions,
 ) -> list[Solution]:
-    """Let every run go on from the partitions of its neighbours in its group, as long as it helps."""
+    """Let every run go on from the partitions of its neighbours, as long as it helps."""
     best = dict(begun)
     fresh = set(begun)
     small = float(engine.n) * engine.p * len(next(iter(begun.values())).theta) <= _SMALL
