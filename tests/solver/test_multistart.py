@@ -91,6 +91,33 @@ def test_more_starts_never_end_higher(data, seed):
     assert (np.diff(ends) <= 2e-9 * np.abs(ends[:-1])).all()
 
 
+def test_every_second_start_begins_at_the_limit_in_all_blocks(monkeypatch):
+    begun = []
+    plain = module.iterate_runs
+
+    def recorded(engine, theta, weights, rule, schedule, **limits):
+        begun.extend(np.broadcast_to(schedule.start, len(theta)).tolist())
+        return plain(engine, theta, weights, rule, schedule, **limits)
+
+    monkeypatch.setattr(module, "iterate_runs", recorded)
+    monkeypatch.setattr(module, "_BLOCK", 3)  # blocks begin with starts of either kind
+    X, k, lam, _ = problems()["few clusters"]
+    ewp.fit(X, k, lam, n_init=8, random_state=0)
+    assert begun == [-1.0, -np.inf] * 4
+    begun.clear()
+    ewp.fit(X, k, lam, n_init=4, polish=False, random_state=0)
+    assert begun == [-1.0] * 4  # nothing would make up for what the limit misses
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_size_of_a_block_of_starts_changes_last_digits_only(name, whole, size, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", size)
+    found = record(name, STARTS)
+    np.testing.assert_allclose(found.starts.objective, whole.starts.objective, rtol=1e-9)
+    np.testing.assert_array_equal(found.starts.polished, whole.starts.polished)
+    np.testing.assert_array_equal(found.starts.counts, whole.starts.counts)
+
+
 def test_starts_add_up(whole, name):
     starts = whole.starts
     assert len(starts.objective) == len(starts.polished) == STARTS
