@@ -9,7 +9,7 @@ import pytest
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.selection import criteria as criteria_module
+from ewp.selection import parts as parts_module
 from ewp.selection.criteria import Gap, OwnCriterion, Predictive, Score, Stability
 from ewp.selection.decision import SelectionOptions
 from ewp.solver import batch
@@ -66,14 +66,14 @@ def test_penalties_that_do_not_exchange_are_scored_together_as_alone(criterion, 
 def test_penalties_that_exchange_only_fit_better(X, monkeypatch):
     """What neighbours in a grid change is that objectives fall."""
     ends = []
-    plain = criteria_module.fit_runs
+    plain = parts_module.fit_runs
 
     def recorded(*arguments):
         found = plain(*arguments)
         ends.append(found.objective)
         return found
 
-    monkeypatch.setattr(criteria_module, "fit_runs", recorded)
+    monkeypatch.setattr(parts_module, "fit_runs", recorded)
     noise = np.random.default_rng(3).standard_normal((90, 5))
     options = [FitOptions(5).lighter().settle(lam) for lam in np.geomspace(0.5, 100, 6)]
     scores_together_and_apart(Predictive(3), noise, options)
