@@ -180,6 +180,9 @@ def multistart(
         for i, one in zip(which, better, strict=True):
             block[i] = one
         ended += block
+        for i in range(first, first + count):
+            if (twin := _polished_before(i, begun, polished, same)) is not None:
+                ended[i] = ended[twin]
         best = min(one.objective for one in ended)
         agreeing = sum(one.objective <= best + same for one in ended)
         if agreeing >= plan.agree and (len(ended) >= plan.fewest or 2 * agreeing >= len(ended)):
@@ -220,8 +223,18 @@ def _is_promising(one: Solution, begun: list[float], polished: list[bool], same:
     """Whether a start is among the lowest so far, and not where another was polished before."""
     if sum(objective <= one.objective for objective in begun) >= _POLISHED:
         return False
-    known = (objective for objective, done in zip(begun, polished, strict=True) if done)
-    return all(abs(objective - one.objective) > same for objective in known)
+    here = len(begun)
+    return _polished_before(here, [*begun, one.objective], [*polished, False], same) is None
+
+
+def _polished_before(i: int, begun: list[float], polished: list[bool], same: float) -> int | None:
+    """Return the first start before an unpolished one that came to the same place and was."""
+    if polished[i]:
+        return None
+    for j in range(i):
+        if polished[j] and abs(begun[j] - begun[i]) <= same:
+            return j
+    return None
 
 
 def _summarise(
