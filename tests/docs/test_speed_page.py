@@ -24,6 +24,17 @@ def figure(name, begins):
     return found
 
 
+def bootstrap(sizes, column):
+    """A figure of the bootstrap with standardised features."""
+    table = measured("bootstrap").set_index(["n, p, k", "features"])
+    return table.loc[(sizes, "standardised"), column]
+
+
+def searches():
+    """The last row of the table of searches: all of them."""
+    return measured("search").iloc[-1]
+
+
 def rows(heading):
     """Rows of the table below a heading, by their first cell."""
     section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
@@ -32,42 +43,87 @@ def rows(heading):
         for line in section.splitlines()
         if re.match(r"\| [\d,]+, ", line)
     ]
-    return {row[0]: row[1:] for row in cells}
+    found = {row[0]: row[1:] for row in cells}
+    assert len(found) == len(cells)
+    return found
 
 
 def agrees(shown, value):
     """Whether a figure is the value, rounded to the digits that are shown."""
+    if shown == "–" or pd.isna(value):
+        return shown == "–" and pd.isna(value)
     unit = 10.0 ** -len(shown.partition(".")[2])
     return abs(float(shown) - value) <= 0.51 * unit
 
 
-def sizes(row):
-    return f"{row.n:,}, {row.p:,}, {row.k:,}"
+def first_cell(row):
+    """Rows, features and clusters, and the data where they are not those of Simulation 2."""
+    sizes = f"{int(row.n):,}, {int(row.p):,}, {int(row.k):,}"
+    data = getattr(row, "data", "Simulation 2").split(",")[0]
+    return sizes if data == "Simulation 2" else f"{sizes} ({data})"
 
 
-def test_iterations():
-    shown = rows("One iteration")
-    table = measured("iteration")
-    assert len(shown) == len(table)
-    for row, values in zip(table.itertuples(), table.iloc[:, 3:].to_numpy(), strict=True):
-        assert all(map(agrees, shown[sizes(row)], values))
-
-
-def test_whole_fits():
-    shown = rows("A whole fit")
-    table = measured("whole_fits")
-    columns = ["EWP / k-means", "sparcl / EWP", "NMI ewp", "NMI k-means"]
+@pytest.mark.parametrize(
+    ("heading", "name", "columns"),
+    [
+        (
+            "One iteration",
+            "iteration",
+            ["s = -5 / Lloyd", "s = -inf / Lloyd", "limit / Lloyd", "s = -5 / limit"],
+        ),
+        (
+            "A whole fit",
+            "whole_fits",
+            [
+                *("EWP / k-means", "EWP / intelex", "EWP / faiss", "sparcl / EWP"),
+                *("NMI ewp", "NMI k-means"),
+            ],
+        ),
+        (
+            "Everything automatic",
+            "default_fits",
+            ["EWP, s", "EWP / k-means", "mclust / EWP", "sparcl / EWP"],
+        ),
+    ],
+)
+def test_tables(heading, name, columns):
+    shown = rows(heading)
+    table = measured(name)
     assert len(shown) == len(table)
     for row, values in zip(table.itertuples(), table[columns].to_numpy(), strict=True):
-        for text, value in zip(shown[sizes(row)], values, strict=True):
-            assert pd.isna(value) if text == "–" else agrees(text, value)
+        assert list(map(agrees, shown[first_cell(row)], values)) == [True] * len(columns)
+
+
+def test_searches():
+    shown = rows("The best objective known")
+    table = measured("search").iloc[:-1]
+    assert 3 * len(shown) == len(table)
+    for _, three in table.groupby(["data", "n"]):
+        assert three["penalty"].tolist() == [0.05, 0.3, 1.5]
+        columns = ["default finds it", "one start finds it"]
+        values = 100 * three[columns].to_numpy().T.ravel()
+        cells = shown[first_cell(next(three.itertuples()))]
+        assert list(map(agrees, cells, values)) == [True] * 6
+
+
+def test_best_objectives_are_those_of_the_problems():
+    table = measured("search").iloc[:-1]
+    best = pd.read_csv(MEASURED / "search_best.csv")
+    problems = set(zip(table["data"], table["penalty"], strict=True))
+    assert problems == set(zip(best["problem"], best["penalty"], strict=True))
+    assert len(best) == len(problems) >= 24
 
 
 @pytest.mark.parametrize(
     ("pattern", "value"),
     [
-        (r"time of ([\d.]+) fits", measured("bootstrap").iloc[0, 2]),
-        (r"fits, ([\d.]+) with the\s+acceleration", measured("bootstrap").iloc[0, 3]),
+        (r"time of ([\d.]+) fits\s+at", bootstrap("1,000, 100, 20", "200 resamples / fit, CPU")),
+        (r"of ([\d.]+) fits of\s+iris", bootstrap("150, 4, 3", "200 resamples / fit, CPU")),
+        (r"fit of iris takes ([\d.]+)\s+ms", bootstrap("150, 4, 3", "fit, ms")),
+        (r"known in ([\d.]+) % of", 100 * searches()["default finds it"]),
+        (r"single start in ([\d.]+) %", 100 * searches()["one start finds it"]),
+        (r"cost is\s+([\d.]+) and", searches()["default / k-means"]),
+        (r"and ([\d.]+) times that of `KMeans", searches()["one start / k-means"]),
         (r"200,000 rows was ([\d.]+)\s+times", figure("one_machine", "one core / two, s = -5")),
         (r"per row, ([\d.]+) times", figure("file", "file of 10 GB")),
         (r"with ([\d.]+) GB\s+resident", figure("file", "file: resident") / 1000),

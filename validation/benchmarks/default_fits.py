@@ -38,6 +38,8 @@ REAL = ("iris", "wine", "wdbc")
 SIZES = [(1_000, 100, 20), (2_000, 2_000, 10), (20_000, 50, 10)]
 
 PERMUTATIONS = 25
+#: Seconds after which mclust is given up: some of its models take minutes with 30 features.
+PATIENCE = 1800
 
 MCLUST_PROGRAM = """
 suppressPackageStartupMessages(library(mclust))
@@ -64,7 +66,7 @@ def data_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray, int]]:
 
 
 def mclust(X: np.ndarray, k: int, turns: int) -> tuple[float, np.ndarray | None]:
-    """CPU seconds of mclust and its labels; NaN and none where R has no mclust."""
+    """CPU seconds of mclust and its labels; NaN and none without mclust or patience."""
     rscript = shutil.which("Rscript")
     if rscript is None:
         return np.nan, None
@@ -74,9 +76,17 @@ def mclust(X: np.ndarray, k: int, turns: int) -> tuple[float, np.ndarray | None]
         program.write_text(MCLUST_PROGRAM)
         command = [rscript, str(program), str(data), *map(str, (*X.shape, k, turns))]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, env=one_thread, check=False)
-    if done.returncode:
-        return np.nan, None
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                env=one_thread,
+                check=True,
+                timeout=PATIENCE,
+            )
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            return np.nan, None
     lines = [line.split() for line in done.stdout.splitlines()]
     # the first turn warms up, if there are others
     seconds = [float(line[0]) for line in lines[1:] or lines]
