@@ -242,7 +242,7 @@ def predict(
         elif not json:
             text = output.csv_text(assigned)
             # names steer no terminal; a file or a pipe gets them as they are
-            typer.echo(output.printable(text) if sys.stdout.isatty() else text, nl=False)
+            typer.echo(output.printable(text) if to_terminal() else text, nl=False)
 
 
 @app.command()
@@ -290,6 +290,11 @@ def doctor(
         else:
             typer.echo(str(found))
         raise typer.Exit(0 if found.ready else output.NOT_READY)
+
+
+def to_terminal() -> bool:
+    """Whether standard output goes to a terminal."""
+    return sys.stdout.isatty()
 
 
 def _end(number: int, frame: Any) -> None:

@@ -100,10 +100,11 @@ def _no_column(table: ReadTable, option: str, wanted: str, named: list[str]) -> 
 def resolve(table: ReadTable, option: str, given: list[str], named: list[str]) -> set[str]:
     """Names of columns that an option means; one text may hold several."""
     found: set[str] = set()
+    there = set(named)
     for text in given:
-        parts = [text] if text in named else [part.strip() for part in text.split(",")]
+        parts = [text] if text in there else [part.strip() for part in text.split(",")]
         for part in parts:
-            if part not in named:
+            if part not in there:
                 raise _no_column(table, option, part, named)
             found.add(part)
     return found

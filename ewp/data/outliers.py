@@ -11,6 +11,8 @@ others are looked at whole.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -24,11 +26,13 @@ __all__ = ["OutlierWarning", "describe_outliers", "far_values"]
 _GAP = 1e6
 _GAP_OF_CODES = 10.0
 #: Rows that tell what is usual, rows that are looked at in one go, the fewest that tell anything.
-_SAMPLE, _BLOCK, _FEWEST = 1000, 4096, 5
+_SAMPLE, _BLOCK, _FEWEST = 256, 4096, 5
 #: Columns and rows that a message lists.
 _MOST_COLUMNS, _MOST_ROWS = 5, 5
 #: Shares and probabilities span any number of orders, and no code is one.
 _LARGEST_SHARE = 1.0
+_LEAST_CODE = 1000.0
+_GOLDEN = (5.0**0.5 - 1.0) / 2.0
 _INTEGER_ENDS = (-32768.0, 32767.0, -2147483648.0, 2147483647.0)
 
 
@@ -39,6 +43,8 @@ class OutlierWarning(UserWarning):
 def _are_codes(values: Array) -> np.ndarray:
     """Which values are usual codes for missing values: three nines or more, ends of integers."""
     nines = np.abs(values) + 1.0
+    if nines.max() < _LEAST_CODE:
+        return np.zeros(len(values), dtype=bool)
     with np.errstate(divide="ignore", invalid="ignore"):
         digits = np.round(np.log10(nines))
         found = (digits >= 3) & (digits <= 15) & (nines == 10.0**digits)
@@ -85,27 +91,23 @@ def far_values(values: Array) -> np.ndarray:
 
 def _suspects(sample: Array, low: Array, high: Array) -> np.ndarray:
     """Numbers of the columns that may have far values, from a sample of rows and the extremes."""
-    ranked = np.sort(sample, axis=0)
+    ranked = np.array(sample, dtype=np.float64)
+    ranked.sort(axis=0)
     half = len(ranked) // 2
     middle = ranked[half]
     # the shortest half holds no far values, however many there are
     usual = (ranked[half:] - ranked[: len(ranked) - half]).min(axis=0)
-    same = np.flatnonzero(usual == 0)
-    if len(same):
+    if not usual.all():
+        same = np.flatnonzero(usual == 0)
         away = np.abs(ranked[:, same] - middle[same])
         usual[same] = np.where(away > 0, away, np.inf).min(axis=0)
         usual[np.isinf(usual)] = 0.0
     reach = np.maximum(high - middle, middle - low)
-    codes = _are_codes(low) | _are_codes(high)
-    limit = np.where(codes, _GAP_OF_CODES, _GAP) * usual
-    return np.flatnonzero((reach > 0) & (reach >= 0.5 * limit))
-
-
-def _extremes(source: ArraySource) -> tuple[Array, Array]:
-    blocks = (source.array[start : start + _BLOCK] for start in range(0, source.n, _BLOCK))
-    ends = [(block.min(axis=0), block.max(axis=0)) for block in blocks]
-    low, high = (np.array(one, dtype=np.float64) for one in zip(*ends, strict=True))
-    return low.min(axis=0), high.max(axis=0)
+    # half the gap: the median of the sample is not quite that of all rows
+    found = reach >= 0.5 * _GAP * usual
+    if max(float(high.max()), -float(low.min())) + 1.0 >= _LEAST_CODE:
+        found |= (_are_codes(low) | _are_codes(high)) & (reach >= 0.5 * _GAP_OF_CODES * usual)
+    return np.flatnonzero(found & (reach > 0))
 
 
 def describe_outliers(
@@ -126,8 +128,10 @@ def describe_outliers(
     if source.n < _FEWEST:
         return None
     if isinstance(source, ArraySource):
-        chosen = np.linspace(0, source.n - 1, min(source.n, _SAMPLE)).astype(np.intp)
-        sample, reach = np.asarray(source.array[chosen], np.float64), _extremes(source)
+        chosen: Any = slice(None)
+        if source.n > _SAMPLE:  # spread evenly, but in step with no period of the rows
+            chosen = (np.arange(_SAMPLE) * _GOLDEN % 1.0 * source.n).astype(np.intp)
+        sample, reach = source.array[chosen], source.ends
     assert sample is not None
     assert reach is not None
     suspects = _suspects(sample, *reach)

@@ -26,6 +26,7 @@ from ewp.data.validation import (
     check_data,
     check_distinct,
     check_sample_weight,
+    check_with_ends,
     column_names,
     row_and_column_names,
     row_names,
@@ -78,6 +79,8 @@ class ArraySource(DataSource):
     ----------
     array : ndarray or RowSource
         The checked rows.
+    ends : tuple of ndarray of shape (p,)
+        Least and largest value of every column.
     in_memory : bool
         Whether all of them are an array.
     """
@@ -85,7 +88,7 @@ class ArraySource(DataSource):
     def __init__(self, X: Any, sample_weight: Any) -> None:
         X = as_table(X)
         self.data = X
-        self.array = check_data(X)
+        self.array, self.ends = check_with_ends(X)
         self.n, self.p = self.array.shape
         self.columns = column_names(X)
         self.names = row_and_column_names(X, self.n, self.columns, self.p)

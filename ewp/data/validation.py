@@ -8,11 +8,12 @@ nothing is checked again.
 from __future__ import annotations
 
 import datetime
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from ewp.common.checks import listing
@@ -30,6 +31,7 @@ __all__ = [
     "check_sample_weight",
     "check_spread",
     "check_weight_values",
+    "check_with_ends",
     "column_names",
     "generator",
     "remember_features",
@@ -43,6 +45,8 @@ _LARGEST = 1e100
 _SMALLEST_SQUARES = 1e-290
 #: One row of so many times the weight of all others leaves these without influence.
 _OVERWHELMING = 1e15
+#: Rows that are looked at in one go, and columns that make a loop long enough.
+_BLOCK_ROWS, _FOLDED = 4096, 512
 #: What is no number but would be cast to one.
 _TIMES = (
     datetime.date,
@@ -150,25 +154,53 @@ def _check_no_times(X: Any) -> None:
         )
 
 
-def _check_finite(X: Array, columns: pd.Index, first_row: int) -> None:
-    largest = 0.0
-    for start in range(0, len(X), 4096):
-        block = X[start : start + 4096]
-        high, low = float(block.max()), float(block.min())
-        if not (np.isfinite(high) and np.isfinite(low)):
-            row, column = np.argwhere(~np.isfinite(block))[0]
-            value = block[row, column]
-            kind = "NaN" if np.isnan(value) else "infinity"
-            raise ValueError(
-                f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
-                f"{first_row + start + row}, column {columns[column]!r}; drop or impute missing "
-                "values before clustering"
-            )
-        largest = max(largest, high, -low)
+def _check_finite(
+    X: Array, columns: pd.Index, first_row: int, ends: Callable[[Array], tuple[Any, Any]]
+) -> tuple[Array, Array]:
+    """Check that all values are finite and not too large; return the ends of all blocks."""
+    found = [ends(X[start : start + _BLOCK_ROWS]) for start in range(0, len(X), _BLOCK_ROWS)]
+    low, high = (
+        np.array(one, np.float64).reshape(len(found), -1) for one in zip(*found, strict=True)
+    )
+    largest = float(np.maximum(high, -low).max())
+    if not math.isfinite(largest):
+        part = int(np.argmax(~np.isfinite(high - low).all(axis=1)))
+        start = part * _BLOCK_ROWS
+        block = X[start : start + _BLOCK_ROWS]
+        row, column = np.argwhere(~np.isfinite(block))[0]
+        value = block[row, column]
+        kind = "NaN" if np.isnan(value) else "infinity"
+        raise ValueError(
+            f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
+            f"{first_row + start + row}, column {columns[column]!r}; drop or impute missing "
+            "values before clustering"
+        )
     if largest > _LARGEST:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
         )
+    return low, high
+
+
+def _ends(block: Array) -> tuple[Any, Any]:
+    """Least and largest value of a block."""
+    return block.min(), block.max()
+
+
+def _ends_of_columns(block: Array) -> tuple[Array, Array]:
+    """Least and largest value of every column of a block, NaN where there is one."""
+    rows, p = block.shape
+    fold = min(_FOLDED // p, rows // 2)
+    if fold < 2 or not block.flags.c_contiguous:
+        return block.min(axis=0), block.max(axis=0)
+    # several rows side by side are one long loop instead of a short one a row
+    whole = rows // fold * fold
+    wide = block[:whole].reshape(-1, fold * p)
+    low, high = wide.min(axis=0).reshape(fold, p), wide.max(axis=0).reshape(fold, p)
+    rest = block[whole:]
+    if len(rest):
+        low, high = np.concatenate([low, rest]), np.concatenate([high, rest])
+    return low.min(axis=0), high.max(axis=0)
 
 
 def check_data(X: Any, *, first_row: int = 0) -> Array:
@@ -187,11 +219,20 @@ def check_data(X: Any, *, first_row: int = 0) -> Array:
     ValueError, TypeError
         For sparse, complex, non-numeric, empty or non-finite data, or the wrong dimension.
     """
-    if sparse.issparse(X):
-        raise TypeError(
-            "sparse X is not supported: centring makes it dense; pass X.toarray() if it fits "
-            "in memory"
-        )
+    array, columns = _as_array(X)
+    _check_finite(array, columns, first_row, _ends)
+    return array
+
+
+def check_with_ends(X: Any) -> tuple[Array, tuple[Array, Array]]:
+    """Check data as `check_data` does; return the least and largest values of the columns too."""
+    array, columns = _as_array(X)
+    low, high = _check_finite(array, columns, 0, _ends_of_columns)
+    return array, (low.min(axis=0), high.max(axis=0))
+
+
+def _as_array(X: Any) -> tuple[Any, pd.Index]:
+    """Data as a two-dimensional array or source of floats, and what its columns are called."""
     _refuse_masked("X", X)
     X = as_table(X)
     if isinstance(X, list | tuple):
@@ -216,8 +257,7 @@ def check_data(X: Any, *, first_row: int = 0) -> Array:
         )
     except OverflowError:
         raise ValueError("X has a number too large for floating point") from None
-    _check_finite(array, pd.RangeIndex(array.shape[1]) if columns is None else columns, first_row)
-    return array
+    return array, pd.RangeIndex(array.shape[1]) if columns is None else columns
 
 
 def _as_floats(name: str, value: Any) -> Array:

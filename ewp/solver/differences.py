@@ -13,7 +13,6 @@ import math
 import numpy as np
 from scipy.special import entr
 
-from ewp.common.types import Array
 from ewp.engine.base import Engine
 from ewp.engine.kernel import RunStatistics
 from ewp.solver.iterate import Solution, TraceRow, centroid_step
@@ -27,20 +26,20 @@ _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _NEGLIGIBLE = 1e-6
 
 
-def digits_are_lost(stats: RunStatistics, theta: Array, rule: WeightRule) -> bool:
+def digits_are_lost(stats: RunStatistics, solution: Solution, rule: WeightRule) -> bool:
     """Whether rounding errors of the sums of squares would show in the weights.
 
     Parameters
     ----------
     stats : RunStatistics
-        Of a step with hard memberships.
-    theta : ndarray of shape (k, p)
+        Of a step with hard memberships from the solution.
+    solution : Solution
     rule : WeightRule
     """
-    _, dispersion, _ = centroid_step(stats, theta)
+    _, dispersion, _ = centroid_step(stats, solution.theta)
     # errors of another size in every feature: the same one in all would cancel in the weights
     error = _ROUNDING * stats.scatter * np.cos(np.arange(1.0, len(dispersion) + 1.0))
-    weights = rule.update(dispersion)
+    weights = solution.weights if solution.converged else rule.update(dispersion)
     others = (rule.update(np.maximum(dispersion + way * error, 0.0)) for way in (1.0, -1.0))
     return any(float(np.abs(other - weights).sum()) > 2.0 * _NEGLIGIBLE for other in others)
 

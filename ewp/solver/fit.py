@@ -259,8 +259,8 @@ def solve(
         known=known,
         on_step=on_step,
     )
-    found_there = _canonical(engine, best, rule.metric(best.weights))
-    if math.isinf(best.trace[-1].s) and digits_are_lost(found_there, best.theta, rule):
+    stats = _canonical(engine, best, rule.metric(best.weights))
+    if math.isinf(best.trace[-1].s) and digits_are_lost(stats, best, rule):
         best = settle_digits(engine, best, rule, max_iter=max_iter, tol=tol)
         _canonical(engine, best, rule.metric(best.weights))
     return Multistart(best, starts)

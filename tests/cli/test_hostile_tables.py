@@ -1,12 +1,15 @@
 """Tables that would mislead: names that are marks, dates, formulas, escapes, stored indices."""
 
+import gzip
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import ewp
 from ewp.cli import app
 from ewp.cli.options import ReadOptions
 from ewp.cli.output import csv_text, printable
@@ -130,3 +133,61 @@ def test_a_file_that_unpacks_to_gigabytes_is_not_unpacked(tmp_path):
         for _ in range(64):
             member.write(b"\0" * 2**20)
     assert EWPResults.load(tmp_path / "fit.npz").n_obs == 60
+
+
+def test_a_model_whose_columns_are_numbers_finds_them_in_a_table(tmp_path):
+    """Pandas' default names are integers, those of a file are text."""
+    X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([0.0, 8.0], 20)[:, None]
+    found = ewp.fit(pd.DataFrame(X), 2, 40.0, random_state=0)
+    found.save(tmp_path / "fit.npz")
+    path = write(tmp_path, pd.DataFrame(X).to_csv(index=False))
+    shown = run("predict", tmp_path / "fit.npz", path, "--json")
+    assert json.loads(shown.stdout)["labels"] == found.labels.tolist()
+
+
+def test_a_line_without_end_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("ewp.cli.tables._LONGEST_LINE", 2**20)
+    path = tmp_path / "table.csv.gz"
+    with gzip.open(path, "wt", compresslevel=1) as file:
+        file.write("a,b\n1,2\n3,")
+        for _ in range(64):
+            file.write("1" * 2**20)
+    tracemalloc.start()
+    try:
+        failed = run("fit", path, "-k", 1, "--lam", 1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert failed.exit_code == 2
+    assert "a line of" in failed.stderr
+    assert peak < 32 * 2**20
+
+
+def test_names_of_rows_steer_no_terminal_and_start_no_formula(tmp_path, monkeypatch):
+    path = write(tmp_path, "=cmd(),a,b\n\x1b[31mred,1,2\n=1+1,4,5\n")
+    assert run("fit", path, "-k", 1, "--lam", 1, "--id", "=cmd()", "--out", tmp_path).exit_code == 0
+    assert (tmp_path / "labels.csv").read_text().startswith("'=cmd(),cluster\n")
+    how = ("predict", tmp_path, path, "--id", "=cmd()")
+    run(*how, "--out", tmp_path / "piped.csv")
+    piped = (tmp_path / "piped.csv").read_text()
+    assert "\x1b[31mred," in piped
+    assert "'=1+1," in piped
+    monkeypatch.setattr("ewp.cli.commands.to_terminal", lambda: True)
+    assert r"\x1b[31mred," in run(*how).stdout
+
+
+def test_numbers_of_starts_that_no_machine_has_are_told(tmp_path):
+    path = write(tmp_path, "a,b\n1,2\n3,4\n5,6\n")
+    for text in ("1e20", "1" + "0" * 30):
+        failed = run("fit", path, "-k", 2, "--lam", 1, "--starts", text)
+        assert failed.exit_code == 2
+        assert "Traceback" not in failed.stderr
+
+
+def test_a_hundred_thousand_columns_are_predicted_too(tmp_path):
+    """Looking up every name in a list would take minutes here."""
+    names = [f"x{i}" for i in range(100_000)]
+    rows = "\n".join(",".join([str(i)] * len(names)) for i in range(2))
+    path = write(tmp_path, ",".join(names) + f"\n{rows}\n")
+    reader = TableReader(str(path), ReadOptions(drop=names[:500]), only=names[500:])
+    assert reader.load().shape == (2, 99_500)
