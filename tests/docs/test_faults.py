@@ -119,7 +119,8 @@ results = ewp.fit("rows.npy", 2, 200.0, random_state=0)
 def kill():
     # the processes that compute, not the one that keeps their books
     def works(child):
-        return b"LokyProcess" in open(f"/proc/{child}/cmdline", "rb").read()
+        with open(f"/proc/{child}/cmdline", "rb") as file:
+            return b"--process-name" in file.read().split(b"\\0")
     def working():
         return [child for child in children(os.getpid()) if works(child)]
     os.kill(wait_until(working)[-1], signal.SIGKILL)
