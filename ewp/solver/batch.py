@@ -257,7 +257,7 @@ def fit_runs(
                 mass=begun.mass,
                 trace=False,
             )
-        else:
+        elif begin is None:  # from estimates there is no partition to search for
             found = _search_anchors(engine, begun, own, found, options, rngs)
     best = _exchange(engine, runs, rule, dict(zip(which.tolist(), found, strict=True)), options)
     weights = np.array([one.weights for one in best])
