@@ -95,7 +95,8 @@ def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) 
 def check_starts(n_init: Any) -> int | str:
     """Check a number of starts, which may be "auto"."""
     if isinstance(n_init, str):
-        check_choice("n_init", n_init, ("auto",))
+        if n_init != "auto":
+            raise ValueError(f'n_init={n_init!r} must be a positive whole number or "auto"')
         return n_init
     return check_integer("n_init", n_init, least=1)
 

@@ -248,7 +248,7 @@ def _fit_resamples(
 
 
 def refit(source: FittedData, resamples: list[Resample]) -> list[Refit]:
-    """Fit resamples from the full fit's estimates: the limit problem, then a light polish.
+    """Fit resamples from the full fit's estimates: the limit problem, perhaps a light polish.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def test_the_larger_the_data_the_fewer_the_automatic_starts():
 @pytest.mark.parametrize(
     ("n_init", "message"),
     [
-        ("best", "n_init='best' is unknown; give one of 'auto'"),
+        ("best", "n_init='best' must be a positive whole number or \"auto\""),
         (0, "n_init=0"),
         (-3, "n_init=-3"),
         (1.5, r"n_init=1\.5"),
