@@ -20,6 +20,7 @@ from ewp.cli import output
 from ewp.cli.tables import TableReader
 from ewp.common import __version__
 from ewp.comparison.compare import compare as compare_methods
+from ewp.display.formatting import fixed
 from ewp.fitting import fit_model
 from ewp.results.results import EWPResults
 from ewp.select import select_k, select_lambda
@@ -267,7 +268,7 @@ def demo(
         else:
             typer.echo(f"\n{found.results.summary()}\n")
             typer.echo("Every method from the same three random starts, means:")
-            typer.echo(found.table().to_string(float_format="{:.3f}".format, na_rep="-"))
+            typer.echo(found.table().to_string(float_format=lambda x: fixed(x, 3), na_rep="-"))
         example.draw(found, out)
         if not json:
             typer.echo(f"\nPicture written to {out}")

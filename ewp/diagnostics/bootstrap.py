@@ -33,7 +33,14 @@ from ewp.display.axes import (
     side_by_side,
     start_at_zero,
 )
-from ewp.display.formatting import INTERVAL_METHODS, interval_cells, one_line, short, whole_percent
+from ewp.display.formatting import (
+    INTERVAL_METHODS,
+    interval_cells,
+    one_line,
+    scientific,
+    short,
+    whole_percent,
+)
 from ewp.display.summary import CONDITIONAL, INTERRUPTED, EWPSummary, SummaryMixin, render_table
 
 if TYPE_CHECKING:
@@ -416,7 +423,7 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
     title = f"Bootstrap of the weights, {found.n_boot} resamples"
     shown = pd.DataFrame(interval_cells(heaviest), index=heaviest.index)
     for name in ("se", "bias"):
-        shown[name] = [f"{value:.1e}" for value in heaviest[name]]
+        shown[name] = [scientific(value) for value in heaviest[name]]
     shown["selected"] = [whole_percent(share) for share in heaviest["selected"]]
     return render_table(title, shown, notes)
 

@@ -1,7 +1,8 @@
 """How numbers, names and counts are shown: the one place that decides on digits.
 
-Everything is formatted to plain ASCII text, except the user's own names. Summaries, diagnostics,
-pages and messages call these functions instead of writing formats of their own.
+Everything is formatted to plain ASCII text, except the user's own names and the minus of `signed`,
+which is for pages. Summaries, diagnostics, pages and the demo call these functions instead of
+writing formats of their own; messages of errors and ticks of pictures do not.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ __all__ = [
     "number",
     "one_line",
     "percent",
+    "scientific",
     "short",
+    "signed",
+    "thousands",
     "weight_cells",
     "whole_percent",
 ]
@@ -67,14 +71,14 @@ def amount_cells(values: Iterable[float]) -> list[str]:
     """Show a column of amounts, in which a small one is not to be mistaken for nothing."""
     x = list(values)
     shown = zip(x, column_cells(x), strict=True)
-    return [cell if v == 0 or float(cell) != 0 else f"{v:.1e}" for v, cell in shown]
+    return [cell if v == 0 or float(cell) != 0 else scientific(v) for v, cell in shown]
 
 
 def weight_cells(w: np.ndarray) -> list[str]:
     """Show weights with the same decimals, the heaviest with three digits and more."""
     decimals = max(2 - int(np.floor(np.log10(w.max()))), 4)
     small = 5 * 10.0**-decimals
-    return ["0" if v == 0 else f"{v:.1e}" if v < small else f"{v:.{decimals}f}" for v in w]
+    return ["0" if v == 0 else scientific(v) if v < small else f"{v:.{decimals}f}" for v in w]
 
 
 def short(x: float, digits: int = 4) -> str:
@@ -93,6 +97,33 @@ def fixed(x: float, decimals: int = 2) -> str:
     '-0.50'
     """
     return f"{x:.{decimals}f}"
+
+
+def signed(x: float, decimals: int = 1) -> str:
+    """Show a difference: its sign, a typographic minus, and so many decimals.
+
+    >>> signed(0.52), signed(-1.0)
+    ('+0.5', '−1.0')
+    """
+    return f"{x:+.{decimals}f}".replace("-", "−")
+
+
+def scientific(x: float) -> str:
+    """Show a number of which the order of magnitude matters.
+
+    >>> scientific(0.00123)
+    '1.2e-03'
+    """
+    return f"{x:.1e}"
+
+
+def thousands(count: int) -> str:
+    """Show a count on a page, where large ones are read in groups.
+
+    >>> thousands(150), thousands(1234567)
+    ('150', '1,234,567')
+    """
+    return f"{count:,}"
 
 
 def whole_percent(share: float) -> str:

@@ -25,6 +25,8 @@ from ewp.display.formatting import (
     one_line,
     percent,
     short,
+    signed,
+    thousands,
     weight_cells,
 )
 from ewp.display.selection import plot_lambda, selection_reason
@@ -106,8 +108,8 @@ def _sentence(results: FittedResults) -> str:
 def _facts(results: FittedResults) -> dict[str, str]:
     share = results.betweenss / results.totss if results.totss > 0 else np.nan
     return {
-        "rows": f"{results.n_obs:,}",
-        "features": f"{results.n_features:,}",
+        "rows": thousands(results.n_obs),
+        "features": thousands(results.n_features),
         "clusters": str(results.n_clusters),
         "effective features": number(results.effective_features, 3),
         "of the weighted variance lies between clusters": percent(share),
@@ -135,13 +137,13 @@ def _clusters(results: FittedResults) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": str(results.centroids.index[j]),
-                "size": f"{results.clusters['size'].iloc[j]:,}",
+                "size": thousands(results.clusters["size"].iloc[j]),
                 "share": percent(mass[j] / mass.sum()),
                 "width": round(100 * mass[j] / mass.max(), 1),
                 "apart": [
                     {
                         "feature": one_line(results.feature_names[i]),
-                        "sd": f"{deviation[j, i]:+.1f}".replace("-", "−"),
+                        "sd": signed(deviation[j, i]),
                         "mean": number(theta[j, i], 3),
                         "overall": number(results.center[i], 3),
                         "high": bool(deviation[j, i] > 0),
@@ -316,7 +318,7 @@ def others(results: FittedResults, order: np.ndarray) -> dict[str, Any] | None:
     if len(order) <= TOP:
         return None
     weight = float(results.weights.to_numpy(dtype=float)[order[TOP:]].sum())
-    return {"count": f"{len(order) - TOP:,}", "share": percent(weight)}
+    return {"count": thousands(len(order) - TOP), "share": percent(weight)}
 
 
 def as_csv(table: pd.DataFrame, order: np.ndarray) -> str | None:
