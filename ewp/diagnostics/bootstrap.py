@@ -299,9 +299,9 @@ def bootstrap(
     """Put intervals on weights and centroids by resampling the rows.
 
     Each resample is fitted from the estimates of this fit: the limit problem is iterated to
-    its fixed point and, with up to seven clusters, polished lightly. Afterwards ``summary()`` and ``plot_weights()`` of
-    this object show the intervals. Everything is conditional on the number of clusters, the
-    penalty, the scaling and the form of the weights.
+    its fixed point and, with up to seven clusters, polished lightly. Afterwards ``summary()``
+    and ``plot_weights()`` of this object show the intervals. Everything is conditional on the
+    number of clusters, the penalty, the scaling and the form of the weights.
 
     Parameters
     ----------
