@@ -46,6 +46,8 @@ _POLISHED, _CLEAR = 3, 0.8
 _KEPT = 5
 #: Objectives that differ by less than this part of them are equal.
 _ROUNDING = 1e-13
+#: So are those that differ by less than this part of what makes two optima the same.
+_EQUAL = 1e-4
 
 
 class StartPlan(NamedTuple):
@@ -250,7 +252,7 @@ def _summarise(
     distinct: list[Solution] = []
     lowest = min(one.objective for one in [*ended, *others])
     # of equals the first one that was annealed, whose trace tells more
-    level = lowest + _ROUNDING * abs(lowest)
+    level = lowest + max(_ROUNDING * abs(lowest), _EQUAL * same)
     order = sorted(
         [*ended, *others],
         key=lambda one: (max(one.objective, level), math.isinf(one.trace[0].s)),

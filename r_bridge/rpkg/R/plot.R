@@ -147,8 +147,10 @@ shade_phases <- function(trace) {
   graphics::rect(bands$start, box[3L], bands$end, box[4L], col = PHASES[bands$phase], border = NA)
   # A name is written where there is room for it.
   named <- bands[bands$end - bands$start > graphics::strwidth(bands$phase, cex = 0.8), ]
-  graphics::text((named$start + named$end) / 2, rep(box[4L], nrow(named)), named$phase, cex = 0.8,
-                 col = INK, pos = 1, offset = 0.3, xpd = NA)
+  if (nrow(named)) {
+    graphics::text((named$start + named$end) / 2, rep(box[4L], nrow(named)), named$phase, cex = 0.8,
+                   col = INK, pos = 1, offset = 0.3, xpd = NA)
+  }
 }
 
 # Where the phases lie between the left and the right end of a picture. The phase of a row is that of

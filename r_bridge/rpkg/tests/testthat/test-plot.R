@@ -101,3 +101,11 @@ test_that("fviz_cluster of factoextra takes a fit as it takes one of kmeans", {
   expect_s3_class(picture, "ggplot")
   expect_identical(as.integer(as.character(picture$data$cluster)), fit$cluster)
 })
+
+test_that("a fit that begins where it ends has a picture of its trace", {
+  fit <- iris_fit()
+  fit$trace <- utils::tail(fit$trace, 1L)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(plot(fit, "trace"))
+})
