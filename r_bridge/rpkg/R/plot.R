@@ -144,6 +144,7 @@ plot_trace <- function(fit, given = list()) {
 shade_phases <- function(trace) {
   box <- graphics::par("usr")
   bands <- phase_bands(trace, box[1L], box[2L])
+  if (!nrow(bands)) return(invisible())
   graphics::rect(bands$start, box[3L], bands$end, box[4L], col = PHASES[bands$phase], border = NA)
   # A name is written where there is room for it.
   named <- bands[bands$end - bands$start > graphics::strwidth(bands$phase, cex = 0.8), ]
