@@ -199,8 +199,6 @@ as_ewp <- function(results, rows, seed, call) {
     dispersion = from_python(results$dispersion),
     effective_features = effective(weights),
     critical_exponent = from_python(results$critical_exponent),
-    starts = from_frame(results$starts),
-    n.starts = as.integer(from_python(results$n_starts)),
     seed = seed,
     options = list(
       init = options$init, nstart = options$n_init, polish = options$polish,
@@ -215,6 +213,8 @@ as_ewp <- function(results, rows, seed, call) {
     )
   )
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
+  fit$starts <- from_frame(results$starts)
+  fit$n.starts <- as.integer(from_python(results$n_starts))
   given <- from_python(results$sample_weight)
   if (!is.null(given)) fit$sample_weight <- as.double(given)
   fit$terms <- rows$terms
@@ -252,8 +252,28 @@ selection_reason <- function(record) {
   if (!is.null(record$runner_up)) {
     text <- sprintf("%s Runner-up: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
   }
+  text <- paste0(text, alike_penalties(record$alike))
   if (!record$complete) text <- paste(text, "The selection was interrupted: finished replicates only.")
   text
+}
+
+# Which penalties score as well, and whether their partitions agree.
+alike_penalties <- function(alike) {
+  if (is.null(alike) || alike$count < 2) return("")
+  text <- sprintf(
+    " Penalties from %.4g to %.4g score as well (within one standard error of the difference)",
+    alike$smallest, alike$largest
+  )
+  if (is.null(alike$agreement)) return(paste0(text, "."))
+  index <- sprintf("%.2g", alike$agreement)
+  told <- if (index == "1") {
+    " and lead to the same partition."
+  } else if (alike$agreement >= 0.9) {
+    sprintf(", and their partitions agree with this one: adjusted Rand index %s or more.", index)
+  } else {
+    sprintf(", but some of them lead to other partitions: adjusted Rand index %s.", index)
+  }
+  paste0(text, told)
 }
 
 family_name <- function(scaling, dispersion) {

@@ -39,7 +39,9 @@ as_results <- function(object, x) {
     prior = vector(object$metric$prior), critical_exponent = object$critical_exponent,
     fit_options = as_fit_options(object),
     data = if (!is.null(x)) to_array(unname(x)), sample_weight = weight,
-    spread = vector(object$metric$sd), selection = to_selection(object$selection)
+    spread = vector(object$metric$sd), selection = to_selection(object$selection),
+    starts = if (!is.null(object$starts)) frame(object$starts),
+    n_starts = if (is.null(object$n.starts)) 1L else object$n.starts
   )
 }
 
