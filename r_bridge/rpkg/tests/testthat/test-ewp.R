@@ -180,8 +180,8 @@ test_that("bad input is refused before Python is touched", {
 test_that("what Python finds wrong is an R error, and its warnings are R warnings", {
   skip_without_python()
   expect_error(ewp(numbers[1:2, ], 3, lambda = 1), "k=3 exceeds the 2 distinct rows of x")
-  expect_warning(fit <- ewp(numbers, 3, lambda = 20, scale = FALSE, iter.max = 2, nstart = 1,
-                             seed = 1), "iter.max=2")
+  expect_warning(fit <- ewp(numbers, 3, lambda = 20, scale = FALSE, iter.max = 1, nstart = 1,
+                             seed = 1), "iter.max=1")
   expect_false(fit$converged)
   expect_identical(fit$ifault, 2L)
   expect_output(print(fit), "Not converged")
