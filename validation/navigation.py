@@ -29,6 +29,7 @@ import pandas as pd
 from sklearn.datasets import load_iris
 
 import ewp
+from ewp import fit  # noqa: F401  -- the package loads its modules with its first name, not in a call
 from validation.table_text import markdown_table
 
 __all__ = ["CALLS", "Route", "Tree", "main", "threads_started", "trace", "tree"]
