@@ -144,19 +144,21 @@ class CommonPasses(CriterionDefaults):
     _kept: CommonRows | None = None
 
     def rows(self, X: Array, weight: Array | None) -> CommonRows:
-        """Return the rows prepared for fits; those of the last call are kept."""
-        if self._kept is None or self._kept.engine.X is not X:
-            self._kept = CommonRows(X, weight)
-        return self._kept
+        """Return the rows prepared for fits; they are kept for the replicates of a selection."""
+        kept = self._kept
+        if kept is None or kept.engine.X is not X or kept.engine.sample_weight is not weight:
+            kept = self._kept = CommonRows(X, weight)
+        return kept
 
     def __getstate__(self) -> dict[str, Any]:
-        # other processes prepare the rows themselves
+        # copies and other processes prepare the rows themselves
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
     def score(
         self, X: Array, weight: Array | None, options: FitOptions, replicate: Any, seed: int
     ) -> Score:
         """Score options, whose penalty is meant for all rows, on one replicate."""
+        self._kept = None  # the rows may have changed since the last call
         return self.score_all(X, weight, [options], replicate, seed)[0]
 
 

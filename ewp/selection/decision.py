@@ -7,6 +7,7 @@ are functions of the candidates' scores and of nothing else. What a user sees of
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import numbers
 import warnings
@@ -22,7 +23,7 @@ from ewp.data.canonical import distinct_groups
 from ewp.display.formatting import counted, short
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
-from ewp.selection.criteria import CRITERIA, Criterion, OwnCriterion
+from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion
 from ewp.selection.search import (
     MIN_LEAD,
     Candidate,
@@ -195,7 +196,12 @@ class SelectionOptions:
             number = isinstance(self.cv, numbers.Number) or not kind.takes_splits
             named: Criterion = kind(check_integer("cv", self.cv, least=2) if number else self.cv)
             return named
-        own: Any = self.criterion
+        # a copy of its own for every selection: a criterion keeps what it has prepared
+        own: Any = (
+            copy.copy(self.criterion)
+            if isinstance(self.criterion, CommonPasses)
+            else self.criterion
+        )
         methods = ("replicates", "score", "spread")
         if isinstance(own, type) or not all(callable(getattr(own, m, None)) for m in methods):
             raise ValueError(

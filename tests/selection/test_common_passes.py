@@ -173,3 +173,21 @@ def test_penalties_that_score_as_well_are_told_with_their_range(X):
     single = ewp.select_lambda(X, 3, lams=[10.0], scale="standard", random_state=0)
     assert single.results.selection["alike"] is None
     assert "score as well" not in str(single.results)
+
+
+@pytest.mark.parametrize("make", [lambda: Predictive(3), lambda: Stability(2), lambda: Gap(2)])
+def test_a_criterion_that_was_used_before_scores_as_a_new_one(make):
+    X = make_simulation2(3, n=60, p=4, n_relevant=2, random_state=1).X
+    weight = np.r_[np.ones(30), np.full(30, 3.0)]
+    used = make()
+
+    def table(criterion, **options):
+        found = ewp.select_lambda(X, 3, criterion=criterion, n_lams=2, random_state=0, **options)
+        return found.table
+
+    table(used)
+    prior = [1.0, 2.0, 1.0, 1.0]
+    for options in ({"sample_weight": weight}, {"prior": prior}, {}):
+        pd.testing.assert_frame_equal(table(used, **options), table(make(), **options))
+    X[:30, 1] -= 9.0 * X[:, 1].std()  # the same array with other values
+    pd.testing.assert_frame_equal(table(used), table(make()))
