@@ -100,6 +100,8 @@ def handle_errors(command: str) -> Iterator[None]:
         except (typer.Exit, BrokenPipeError):
             raise  # a RuntimeError with a code; and typer leaves quietly when nobody reads on
         except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
+            if (ending := _ending(error)) is not None:
+                raise ending from error
             _print_note(command, error)
             raise typer.Exit(BAD_INPUT) from error
         except MemoryError as error:
@@ -110,6 +112,14 @@ def handle_errors(command: str) -> Iterator[None]:
                 typer.echo(err=True)  # a bar may stand in the line
             _print_note(command, "interrupted; nothing more was written")
             raise typer.Exit(INTERRUPTED) from error
+
+
+def _ending(error: BaseException) -> SystemExit | None:
+    """Return the end that was asked for, if putting things away failed with this error."""
+    context = error.__context__
+    while context is not None and not isinstance(context, SystemExit):
+        context = context.__context__
+    return context
 
 
 def print_notes(command: str, notes: list[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ewp import __version__
-from ewp.cli import app
+from ewp.cli import app, output
 from ewp.datasets import make_simulation2
 
 
@@ -118,3 +118,18 @@ def test_version():
         [sys.executable, "-m", "ewp", "--version"], capture_output=True, text=True, check=True
     )
     assert module.stdout == result.output
+
+
+def end_and_fail():
+    try:
+        raise SystemExit(143)
+    finally:
+        raise RuntimeError("cannot join thread before it is started")
+
+
+def test_an_end_that_was_asked_for_is_not_hidden_by_what_fails_on_the_way(capsys):
+    failing = output.handle_errors("fit")(end_and_fail)
+    with pytest.raises(SystemExit) as ended:
+        failing()
+    assert ended.value.code == 143
+    assert capsys.readouterr().err == ""
