@@ -24,6 +24,7 @@ from ewp.common.checks import (
     check_progress,
 )
 from ewp.common.parallel import one_blas_thread, tqdm
+from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
 from ewp.data.validation import align_to_columns, check_init, check_prior, generator
@@ -67,7 +68,7 @@ def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) 
         `lam` is a number.
     """
     k = check_integer("n_clusters", options.n_clusters, least=1)
-    check_choice("scale", options.scale, ("auto", "standard", None))
+    check_scale(options.scale)
     check_choice("dispersion", options.dispersion, ("auto", "within", "between"))
     lam = options.lam
     if isinstance(lam, str):
@@ -90,6 +91,14 @@ def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) 
         prior=check_prior(align_to_columns("prior", options.prior, columns), p),
     )
     return checked if isinstance(lam, str) else checked.settle()
+
+
+def check_scale(scale: Any) -> None:
+    """Check a scaling of the features."""
+    if is_decorrelated(scale):
+        given_shrinkage(scale)
+    else:
+        check_choice("scale", scale, ("auto", "standard", None, "decorrelate"))
 
 
 def check_starts(n_init: Any) -> int | str:
@@ -151,7 +160,7 @@ def fit_model(
         # a single start may fail where those of the folds did not
         options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:
-        engine = make_engine(source, k, standardise=options.standardise, n_jobs=options.n_jobs)
+        engine = make_engine(source, k, scale=options.scale, n_jobs=options.n_jobs)
         if isinstance(source, DaskSource):
             warn_of_outliers(source, engine)
         found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
@@ -218,7 +227,8 @@ def to_results(
         n_starts=len(found.starts.objective),
         data=source.data,
         sample_weight=source.weight,
-        spread=np.sqrt(found.squares / found.total) * found.scale,
+        spread=found.deviations,
+        decorrelation=found.decorrelation,
     )
 
 

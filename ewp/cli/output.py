@@ -210,7 +210,8 @@ def _print_written(command: str, giving: OutputOptions) -> None:
 def assignments(results: EWPResults, table: TableReader) -> pd.DataFrame:
     """Clusters and weighted distances of the rows of a table, block by block."""
     parts = [
-        nearest_centroids(results.checked(block), *results.metric()) for block in table.blocks()
+        nearest_centroids(results.to_columns(results.checked(block)), *results.metric())
+        for block in table.blocks()
     ]
     cluster = np.concatenate([nearest for nearest, _ in parts])
     squared = np.concatenate([square for _, square in parts])

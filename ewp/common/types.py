@@ -43,6 +43,7 @@ class FittedResults(Protocol):
     data: Any
     sample_weight: Array | None
     spread: Array | None
+    decorrelation: Any
     bootstrap_: Any
     consistency_: Any
     stability_: Any

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ewp.common.types import Array
+from ewp.data.decorrelation import CrossMoments, Decorrelation
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
 from ewp.data.validation import (
     as_table,
@@ -36,6 +37,7 @@ __all__ = [
     "ArraySource",
     "DaskSource",
     "DataSource",
+    "decorrelated_rows",
     "in_memory",
     "is_dask",
     "is_file_or_blocks",
@@ -255,6 +257,30 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
         path.unlink(missing_ok=True)
         raise
     return FileRows(path, 0, (n, p), np.dtype(np.float64), columns, temporary=True)
+
+
+def decorrelated_rows(
+    source: ArraySource, shrinkage: float | None
+) -> tuple[Decorrelation, Array | FileRows]:
+    """Estimate the map to uncorrelated columns, and apply it to all rows.
+
+    Rows of a file go, block by block, to a temporary file.
+
+    Parameters
+    ----------
+    source : ArraySource
+    shrinkage : float or None
+        Share by which correlations are shrunk; estimated if None.
+    """
+    array, weight = source.array, source.weight
+    if source.in_memory:
+        made = Decorrelation.estimate(array, weight, shrinkage)
+        return made, made.apply(array)
+    slices = [slice(i, i + BATCH_ROWS) for i in range(0, source.n, BATCH_ROWS)]
+    blocks = ((array[rows], None if weight is None else weight[rows]) for rows in slices)
+    shift = np.array(array[0], dtype=np.float64)
+    made = Decorrelation.of_moments(CrossMoments.of_blocks(shift, blocks), shrinkage)
+    return made, _spool((made.apply(array[rows]) for rows in slices), "the blocks")
 
 
 def in_memory(X: Any) -> Any:

@@ -196,7 +196,8 @@ def compare_to(
     theta, w, _, scale = results.metric()
     if known.centroids is not None and known.centroids.shape == theta.shape:
         metric = w / scale**2
-        gap = known.centroids[centroid_order(known.centroids, theta, metric)] - theta
+        others = results.to_columns(known.centroids)
+        gap = others[centroid_order(others, theta, metric)] - theta
         distance = float(np.sqrt((gap**2 @ metric).mean()))
     return Agreement(
         ari=float(adjusted_rand_score(positions, coded)),

@@ -172,6 +172,12 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             "Weights relate to standardised features (each divided by its standard deviation); "
             "centroids are in the units of the data."
         )
+    if results.decorrelation is not None:
+        yield (
+            "Weights relate to decorrelated features: to the part of each feature that the others "
+            "do not explain, in standard deviations (ZCA-cor, correlations shrunk by "
+            f"{short(results.decorrelation.shrinkage, 2)}); centroids are in the units of the data."
+        )
     if results.selection is not None:
         yield selection_reason(results.selection)
     if is_weighted(results):

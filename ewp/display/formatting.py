@@ -189,6 +189,9 @@ def family_name(scaling: str, dispersion: str) -> str:
     """
     if scaling == "standard":
         return "standardised features"
+    if scaling.startswith("decorrelate"):
+        share = scaling.removeprefix("decorrelate").removeprefix(":")
+        return "decorrelated features" + (f" (shrinkage {share})" if share else "")
     return f"raw features, {dispersion} form"
 
 

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from ewp.common.types import Array
-from ewp.data.sources import ArraySource, DaskSource
+from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
+from ewp.data.sources import ArraySource, DaskSource, decorrelated_rows
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
 from ewp.engine.dask import DaskEngine
 
-__all__ = ["make_engine", "rows_for_selection"]
+__all__ = ["array_engine", "make_engine", "rows_for_selection"]
 
 #: Rows on which penalties are compared, and rows a cluster; of more a sample is taken.
 _SELECTION_ROWS, _ROWS_A_CLUSTER = 10_000, 100
 
 
+def array_engine(
+    X: Array, sample_weight: Array | None = None, scale: str | None = None
+) -> ArrayEngine:
+    """Return the engine of validated rows in memory; `scale` is as in `make_engine`."""
+    if not is_decorrelated(scale):
+        return ArrayEngine(X, sample_weight, scale=scale)
+    assert scale is not None
+    made = Decorrelation.estimate(X, sample_weight, given_shrinkage(scale))
+    return ArrayEngine(made.apply(X), sample_weight, decorrelation=made)
+
+
 def make_engine(
-    source: ArraySource | DaskSource, k: int, *, standardise: bool, n_jobs: int | None = None
+    source: ArraySource | DaskSource,
+    k: int,
+    *,
+    scale: str | None = None,
+    n_jobs: int | None = None,
 ) -> Engine:
     """Return the engine of a fit of k clusters, which must be possible.
 
@@ -23,15 +39,19 @@ def make_engine(
     ----------
     source : ArraySource or DaskSource
     k : int
-    standardise : bool
-        Divide every column by its standard deviation.
+    scale : str or None
+        "standard" divides every column by its standard deviation, "decorrelate" makes columns
+        uncorrelated, see `ewp.data.decorrelation`.
     n_jobs : int or None
         Processes that pass over an array.
     """
     if isinstance(source, ArraySource):
-        scale = "standard" if standardise else None
+        if is_decorrelated(scale):
+            assert scale is not None
+            made, rows = decorrelated_rows(source, given_shrinkage(scale))
+            return ArrayEngine(rows, source.weight, n_jobs=n_jobs, decorrelation=made)
         return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs)
-    engine = DaskEngine(source.data, source.sample_weight, standardise=standardise)
+    engine = DaskEngine(source.data, source.sample_weight, scale=scale)
     distinct = engine.sample_for_starts(k).n
     if distinct < k:
         raise ValueError(
@@ -56,6 +76,6 @@ def rows_for_selection(
     most = max(_SELECTION_ROWS, _ROWS_A_CLUSTER * k)
     if isinstance(source, ArraySource) and source.in_memory and (whole or source.n <= most):
         return source.array, source.weight, 1.0
-    engine = make_engine(source, k, standardise=False)
+    engine = make_engine(source, k)
     part = engine.sample(most)
     return part.X, part.sample_weight, engine.total / part.total

@@ -31,6 +31,7 @@ from ewp.data.canonical import (
     sample_size,
     varying_columns,
 )
+from ewp.data.decorrelation import Decorrelation
 from ewp.data.rows import is_row_source
 from ewp.engine.base import Deviations, Partition, RowEngine, RowMass
 from ewp.engine.incremental import IncrementalHardStep
@@ -84,6 +85,8 @@ class ArrayEngine(RowEngine):
         Number of processes or threads, as in joblib.
     keep : bool
         Whether a prepared copy of small data may be kept.
+    decorrelation : Decorrelation or None
+        How the rows came from the data, if they were decorrelated.
 
     Attributes
     ----------
@@ -100,8 +103,10 @@ class ArrayEngine(RowEngine):
         scale: Array | str | None = None,
         n_jobs: int | None = None,
         keep: bool = True,
+        decorrelation: Decorrelation | None = None,
     ) -> None:
         self.X = X
+        self.decorrelation = decorrelation
         self.n, self.p = X.shape
         self.sample_weight = sample_weight
         self.total = float(self.n if sample_weight is None else sample_weight.sum())
@@ -136,7 +141,7 @@ class ArrayEngine(RowEngine):
     def __reduce__(self) -> tuple[Any, ...]:
         # buffers and the prepared copy are made again where the engine goes
         arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs, self._keep)
-        return _rebuild, arguments
+        return _rebuild, (*arguments, self.decorrelation)
 
     # -- preparation ---------------------------------------------------------------------------
 
@@ -504,8 +509,17 @@ def _rebuild(
     scale: Array,
     n_jobs: int,
     keep: bool,
+    decorrelation: Decorrelation | None,
 ) -> ArrayEngine:
-    return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs, keep=keep)
+    return ArrayEngine(
+        X,
+        sample_weight,
+        center=center,
+        scale=scale,
+        n_jobs=n_jobs,
+        keep=keep,
+        decorrelation=decorrelation,
+    )
 
 
 def _for_new_rows(X: Array, center: Array, scale: Array) -> ArrayEngine:

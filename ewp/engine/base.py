@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ewp.common.types import Array
+from ewp.data.decorrelation import Decorrelation
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import Metric, Statistics, StepFunction
 
@@ -103,6 +104,8 @@ class Engine(ABC):
         Columns that are not constant.
     n_jobs : int
     divergence : BregmanDivergence
+    decorrelation : Decorrelation or None
+        How the rows of the engine came from the data, if they were decorrelated.
     """
 
     n: int
@@ -113,6 +116,7 @@ class Engine(ABC):
     squares: Array
     n_jobs: int
     divergence: BregmanDivergence = SQUARED_EUCLIDEAN
+    decorrelation: Decorrelation | None = None
 
     @property
     @abstractmethod
@@ -163,11 +167,14 @@ class Engine(ABC):
 
     def to_engine_units(self, centroids: Array) -> Array:
         """Translate centroids from data units to the engine's coordinates."""
+        if self.decorrelation is not None:
+            centroids = self.decorrelation.apply(centroids)
         return (centroids - self.center) / self.scale
 
     def to_data_units(self, theta: Array) -> Array:
         """Translate centroids from the engine's coordinates to data units."""
-        return theta * self.scale + self.center
+        centroids: Array = theta * self.scale + self.center
+        return centroids if self.decorrelation is None else self.decorrelation.invert(centroids)
 
 
 class RowEngine(Engine):

@@ -18,6 +18,12 @@ import pandas as pd
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
+from ewp.data.decorrelation import (
+    CrossMoments,
+    Decorrelation,
+    given_shrinkage,
+    is_decorrelated,
+)
 from ewp.data.sources import is_dask
 from ewp.data.validation import check_data, check_sample_weight, check_weight_values
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
@@ -66,6 +72,17 @@ def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Arr
         difference *= difference
         second += mass @ difference
     return total, first, second
+
+
+def _cross_moments(part: tuple[Array, Array | None], shift: Array) -> CrossMoments:
+    return CrossMoments.of_blocks(shift, [part])
+
+
+def _decorrelated(
+    part: tuple[Array, Array | None], made: Decorrelation
+) -> tuple[Array, Array | None]:
+    X, weight = part
+    return (made.apply(X) if len(X) else X), weight
 
 
 def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> ArrayEngine:
@@ -197,11 +214,11 @@ class DaskEngine(Engine):
     ----------
     X : dask array or DataFrame
     sample_weight : array-like or dask array of shape (n,) or None
-    standardise : bool
-        Divide every column by its standard deviation.
+    scale : str or None
+        "standard" or "decorrelate", as in `ewp.engine.make_engine`.
     """
 
-    def __init__(self, X: Any, sample_weight: Any = None, *, standardise: bool = False) -> None:
+    def __init__(self, X: Any, sample_weight: Any = None, *, scale: str | None = None) -> None:
         import dask.array as da
         from dask.base import compute, persist
         from dask.delayed import delayed
@@ -230,10 +247,19 @@ class DaskEngine(Engine):
         ]
         parts = list(persist(*parts))
         shift = np.asarray(array[0].compute(), dtype=np.float64)
+        if is_decorrelated(scale):
+            assert scale is not None
+            first, *others = self._each(_cross_moments, parts, shift)
+            self.decorrelation = Decorrelation.of_moments(
+                sum(others, start=first), given_shrinkage(scale)
+            )
+            apply = delayed(_decorrelated, pure=True)
+            parts = list(persist(*(apply(part, self.decorrelation) for part in parts)))
+            shift = np.zeros(self.p)
         self.total, self.center = self._mean(parts, shift)
         _, _, squares = self._sums(parts, self.center)
         self.scale = np.ones(self.p)
-        if standardise:
+        if scale == "standard":
             deviation = np.sqrt(squares / self.total)
             self.scale = np.where(deviation > 0, deviation, 1.0)
         self.squares = squares / self.scale**2

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
+from ewp.data.decorrelation import Decorrelation
 from ewp.data.sources import in_memory, take_rows
 from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
@@ -126,6 +127,8 @@ class EWPResults(SummaryMixin, ReportMixin):
     spread : numpy.ndarray or None
         Standard deviations of the columns in data units; with them the summary can tell how much
         of each feature's variance the clusters explain.
+    decorrelation : Decorrelation or None
+        The map to uncorrelated columns, if features were decorrelated; weights are theirs.
     bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
         :meth:`test_features` and :meth:`compare_to`; saved with the results.
@@ -165,6 +168,7 @@ class EWPResults(SummaryMixin, ReportMixin):
     data: Any = None
     sample_weight: np.ndarray | None = None
     spread: np.ndarray | None = None
+    decorrelation: Decorrelation | None = None
     bootstrap_: BootstrapResults | None = None
     consistency_: ConsistencyResults | None = None
     stability_: StabilityResults | None = None
@@ -189,8 +193,10 @@ class EWPResults(SummaryMixin, ReportMixin):
 
     @property
     def scaling(self) -> str:
-        """What was done to the features: "none", or "standard" for division by their deviations."""
-        return "standard" if self.fit_options.standardise else "none"
+        """What was done to the features: "none", "standard" (division by their deviations), or
+        "decorrelate", perhaps with the share by which correlations were shrunk.
+        """
+        return self.fit_options.scale or "none"
 
     @property
     def dispersion(self) -> str:
@@ -317,7 +323,7 @@ class EWPResults(SummaryMixin, ReportMixin):
             if isinstance(rows, pd.DataFrame) and name in rows.columns:
                 raise ValueError(f"the data already have a column {name!r}: rename or drop it")
         values = self.checked(rows)
-        nearest, squared = nearest_centroids(values, *self.metric())
+        nearest, squared = nearest_centroids(self.to_columns(values), *self.metric())
         if isinstance(rows, pd.DataFrame):
             out = rows.copy()
         else:
@@ -345,7 +351,7 @@ class EWPResults(SummaryMixin, ReportMixin):
             Cluster numbers: a Series with X's row names for a DataFrame, else an array.
         """
         X = in_memory(X)
-        nearest, _ = nearest_centroids(self.checked(X), *self.metric())
+        nearest, _ = nearest_centroids(self.to_columns(self.checked(X)), *self.metric())
         if isinstance(X, pd.DataFrame):
             return pd.Series(nearest, index=X.index, name="cluster")
         return nearest
@@ -364,7 +370,8 @@ class EWPResults(SummaryMixin, ReportMixin):
             A DataFrame with X's row names for a DataFrame, else an array.
         """
         X = in_memory(X)
-        d = np.sqrt(np.maximum(centroid_distances(self.checked(X), *self.metric()), 0.0))
+        squared = centroid_distances(self.to_columns(self.checked(X)), *self.metric())
+        d = np.sqrt(np.maximum(squared, 0.0))
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
         return d
@@ -411,15 +418,20 @@ class EWPResults(SummaryMixin, ReportMixin):
         drawn = subsample(len(rows))
         rows = take_rows(rows, drawn)
         labels = self.labels.to_numpy()[drawn] if fitted else np.asarray(self.predict(rows))
+        values, names = self.checked(rows), list(self.feature_names)
         theta, weights, center, scale = self.metric()
+        if self.decorrelation is not None and features is None:
+            values, names = self.to_columns(values), [f"{name}, decorrelated" for name in names]
+        elif self.decorrelation is not None:
+            theta, center, scale = self.centroids.to_numpy(dtype=float), self.center, self.scale
         return plot_clusters(
-            self.checked(rows),
+            values,
             labels,
             theta,
             weights,
             center=center,
             scale=scale,
-            names=list(self.feature_names),
+            names=names,
             features=features,
             ax=ax,
         )
@@ -508,6 +520,16 @@ class EWPResults(SummaryMixin, ReportMixin):
         return check_new_data(X, names, named=self.named_features)
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Centroids, weights, means and divisors: what predictions are made with."""
+        """Centroids, weights, means and divisors: what predictions are made with.
+
+        Centroids, means and divisors are those of the columns that `to_columns` returns.
+        """
         theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)
-        return theta, weights, self.center, self.scale
+        if self.decorrelation is None:
+            return theta, weights, self.center, self.scale
+        p = len(weights)
+        return self.decorrelation.apply(theta), weights, np.zeros(p), np.ones(p)
+
+    def to_columns(self, values: np.ndarray) -> np.ndarray:
+        """Return checked rows as the columns that have weights: uncorrelated ones, or as is."""
+        return values if self.decorrelation is None else self.decorrelation.apply(values)

@@ -24,13 +24,16 @@ import pandas as pd
 
 from ewp.common.files import written_aside
 from ewp.common.types import FittedResults
+from ewp.data.decorrelation import Decorrelation, is_decorrelated
 from ewp.diagnostics import RECORDS
 from ewp.solver.fit import FitOptions
 
 __all__ = ["FORMAT_VERSION", "read", "write"]
 
 #: Raised when a change of the format cannot be read by older versions of the package.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+#: What files are written in that older versions read as well: all but fits to decorrelated features.
+_PLAIN_VERSION = 1
 _KIND = "ewp results"
 _SCALARS = {
     "objective": float,
@@ -66,6 +69,8 @@ _INIT = "init"
 _STARTS = "starts"
 _FRAMES = ("objective_trace", "clusters")
 _COLUMN_VECTORS = ("center", "scale", "prior", "spread")
+#: Parts of the map to uncorrelated columns, where features were decorrelated.
+_DECORRELATION = ("center", "scale", "axes", "roots", "rest", "shrinkage")
 #: A float that JSON cannot express is written as {"float": "inf"}.
 _FLOAT = "float"
 
@@ -92,7 +97,7 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
     }
     header: dict[str, Any] = {
         "kind": _KIND,
-        "format_version": FORMAT_VERSION,
+        "format_version": _PLAIN_VERSION if results.decorrelation is None else FORMAT_VERSION,
         "scalars": {name: kind(getattr(results, name)) for name, kind in _SCALARS.items()},
         "options": results.options,
         "features": pack_index(results.feature_names, "features", arrays),
@@ -112,6 +117,9 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
         for name in RECORDS
         if getattr(results, name) is not None
     }
+    if (made := results.decorrelation) is not None:
+        for name in _DECORRELATION:
+            arrays[f"decorrelation_{name}"] = np.asarray(getattr(made, name))
     if not isinstance(results.fit_options.init, str):
         arrays[_INIT] = results.fit_options.init
     text = json.dumps(_encode(header), allow_nan=False)
@@ -221,6 +229,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
         fields[name] = arrays.get(name) if name == "spread" else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
+    fields["decorrelation"] = _unpack_decorrelation(scalars["scaling"], arrays, len(features))
     _check_numbers(fields)
     options = dict(header["options"])
     fields["named_features"] = bool(options.pop("named_features", True))
@@ -232,6 +241,26 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
         raise ValueError("the clusters described are not those of the labels and centroids")
     return fields
+
+
+def _unpack_decorrelation(
+    scaling: str, arrays: Mapping[str, np.ndarray], p: int
+) -> Decorrelation | None:
+    """Return the map to uncorrelated columns, for a fit that has one."""
+    if not is_decorrelated(scaling):
+        return None
+    parts = {name: arrays[f"decorrelation_{name}"] for name in _DECORRELATION}
+    rank = parts["roots"].shape[-1:]
+    shapes = {"center": (p,), "scale": (p,), "axes": (p, *rank), "roots": rank}
+    for name, part in parts.items():
+        if part.shape != shapes.get(name, ()) or part.dtype.kind != "f":
+            raise ValueError(f"decorrelation_{name} does not fit {p} features")
+        if not np.isfinite(part).all() or np.abs(part).max(initial=0.0) > _LARGEST:
+            raise ValueError(f"decorrelation_{name} must be finite")
+    if not all((parts[name] > 0).all() for name in ("scale", "roots", "rest")):
+        raise ValueError("the divisors of the decorrelation must be positive")
+    rest, shrinkage = float(parts.pop("rest")), float(parts.pop("shrinkage"))
+    return Decorrelation(**parts, rest=rest, shrinkage=shrinkage)
 
 
 def _unpack_options(
@@ -250,7 +279,7 @@ def _unpack_options(
             "n_clusters": len(theta),
             "lam": scalars["lam"],
             "eta": scalars["eta"],
-            "scale": "standard" if scalars["scaling"] == "standard" else None,
+            "scale": None if scalars["scaling"] == "none" else scalars["scaling"],
             "dispersion": scalars["dispersion"],
             "prior": fields["prior"],
         }

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
 from ewp.metrics import rand_index
-from ewp.selection.density import PartitionDensity, resolution
+from ewp.selection.coordinates import scoring_coordinates
+from ewp.selection.density import FoldDensity
 from ewp.selection.parts import CommonRows
 from ewp.solver.fit import FitOptions
 
@@ -182,6 +183,20 @@ def _copies(weight: Array | None) -> Array | None:
     return None if weight is None else weight * max(1.0, len(weight) / float(weight.sum()))
 
 
+class HeldOut(NamedTuple):
+    """A fold, the rows in the coordinates that are scored, and their numbers of copies."""
+
+    fold: Fold
+    described: Array
+    copies: Array | None
+
+    def density(self) -> FoldDensity:
+        """Return what judges partitions of the training rows by the test rows."""
+        train, test = self.fold
+        part = None if self.copies is None else self.copies[train]
+        return FoldDensity(self.described[train], self.described[test], part)
+
+
 @dataclass
 class Predictive(CommonPasses):
     """Nats a held-out row gains from the partition in all features, see `ewp.selection.density`.
@@ -230,34 +245,31 @@ class Predictive(CommonPasses):
         if isinstance(self.cv, int | np.integer):
             repeats = min(max(_ENOUGH_ROWS // rows, 1), _MOST_REPEATS)
         drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
-        cell = resolution(X, copies)
-        return [(fold, cell) for fold in drawn]
+        described = scoring_coordinates(X, copies, self.rows(X, weight).engine.order)
+        return [HeldOut(fold, described, copies) for fold in drawn]
 
     def score_all(
         self,
         X: Array,
         weight: Array | None,
         options: list[FitOptions],
-        replicate: tuple[Fold, Array],
+        replicate: HeldOut,
         seed: int,
     ) -> list[Score]:
         """Fit on a fold's training rows and score the partitions on its test rows."""
-        (train, test), cell = replicate
+        train, test = replicate.fold
         fitted = self.rows(X, weight).fit([train], options, seed)
-        copies = _copies(weight)
-        part = None if copies is None else copies[train]
-        judged: dict[bytes, tuple[Array, int]] = {}
+        density = replicate.density()
         scores = []
         for labels, features in zip(fitted.labels()[0], fitted.features[0], strict=True):
-            key = labels[train].tobytes()
-            if key not in judged:  # many penalties lead to one partition
-                density = PartitionDensity.estimate(X[train], labels[train], part, cell)
-                judged[key] = density.gain(X[test]), len(density.columns)
-            gain, significant = judged[key]
+            judged = density.judge(labels[train])
             rows = np.full(len(X), np.nan)
-            rows[test] = gain
-            value = np.average(gain, weights=None if weight is None else weight[test])
-            scores.append(Score(float(value), float(features), rows, copies, labels, significant))
+            rows[test] = judged.gain
+            value = np.average(judged.gain, weights=None if weight is None else weight[test])
+            count = len(judged.features)
+            scores.append(
+                Score(float(value), float(features), rows, replicate.copies, labels, count)
+            )
         return scores
 
     def spread(self, scores: list[Score]) -> float:
@@ -397,12 +409,15 @@ def _log_between(rows: CommonRows, options: list[FitOptions], seed: int) -> tupl
     Of a single cluster the dispersion is the rounding error of the total, so that its gap is that
     of the totals, which is next to nothing.
     """
-    engine, found, features = rows.fit([np.arange(rows.engine.n)], options, seed)
-    total = found.metric @ engine.squares
-    hard = np.full(len(total), -np.inf)
-    within = engine.statistics(found.theta, found.metric, hard).nearest
-    between = np.maximum(total - within, np.maximum(_ROUNDING * total, np.finfo(float).tiny))
-    return np.log(between), features[0]
+    fitted = rows.fit([np.arange(rows.engine.n)], options, seed)
+    between = np.empty(len(options))
+    for engine, found, which in fitted.spaces:
+        total = found.metric @ engine.squares
+        hard = np.full(len(total), -np.inf)
+        within = engine.statistics(found.theta, found.metric, hard).nearest
+        least = np.maximum(_ROUNDING * total, np.finfo(float).tiny)
+        between[which] = np.maximum(total - within, least)
+    return np.log(between), fitted.features[0]
 
 
 #: The criteria by name; each takes a number of replicates first.

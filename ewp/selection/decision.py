@@ -21,6 +21,8 @@ from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.types import Array
 from ewp.data.canonical import distinct_groups
 from ewp.display.formatting import counted, short
+from ewp.engine import array_engine
+from ewp.engine.array import ArrayEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
 from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion
@@ -270,9 +272,7 @@ class SelectionOutcome:
             How much more the data of the fit weigh than those of the choice.
         """
         chosen, family = self.chosen, self.chosen.family
-        return options.settle(
-            factor * chosen.lam, standardise=family.standardise, between=family.between
-        )
+        return options.settle(factor * chosen.lam, scale=family.scale, dispersion=family.dispersion)
 
     def warm_starts(self, factor: float = 1.0) -> list[WarmStart]:
         """Return the partitions found on the way, for data that weigh `factor` times as much."""
@@ -354,7 +354,7 @@ def select_candidate(
         X, weight, group = X[weight > 0], weight[weight > 0], group[weight > 0]
     enough = criterion.has_enough_rows(group, distinct, options.n_clusters)
     total = float(len(X) if weight is None else weight.sum())
-    open_families = families(options.scale, options.dispersion)
+    open_families = families(options.scale, options.dispersion, total, X.shape[1])
     entries = make_candidates(X, weight, open_families, lams, n_lams, options.prior)
     if not enough:
         middle = entries[(len(entries) // len(open_families)) // 2]
@@ -389,13 +389,15 @@ def select_candidate(
             stacklevel=5,
         )
     decision = decide(entries, rule)
-    found = _warm_starts(X, weight, decision.chosen, options.n_clusters)
+    rows = array_engine(X, weight, decision.chosen.family.scale)
+    found = _warm_starts(rows, decision.chosen, options.n_clusters)
     return SelectionOutcome(entries, decision, criterion, rule, total, complete, found)
 
 
-def _warm_starts(X: Array, weight: Array | None, chosen: Candidate, k: int) -> list[WarmStart]:
+def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmStart]:
     """Describe the partitions that the replicates of a candidate gave to all rows."""
-    mass = np.ones(len(X)) if weight is None else weight
+    X = engine.X
+    mass = np.ones(len(X)) if engine.sample_weight is None else engine.sample_weight
     found = []
     for labels in chosen.partitions[:_MOST_WARM_STARTS]:
         size = np.bincount(labels, mass, k)
@@ -408,5 +410,7 @@ def _warm_starts(X: Array, weight: Array | None, chosen: Candidate, k: int) -> l
             difference = X[rows] - centroids[labels[rows]]
             difference *= difference
             dispersion += mass[rows] @ difference
+        if engine.decorrelation is not None:
+            centroids = engine.decorrelation.invert(centroids)
         found.append(WarmStart(centroids, dispersion))
     return found

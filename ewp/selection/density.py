@@ -1,184 +1,323 @@
-r"""Held-out density of a partition: what rows it never saw are worth, in nats.
+r"""Held-out density of a partition: what rows it never saw are worth, in nats per row.
 
-A partition of training rows becomes a Gaussian mixture over all features (the clusters'
-proportions and means, one pooled variance a feature), and new rows are scored by the log-density
-it gives them, minus that of a single Gaussian. The score needs no labels, does not change with the
-units of a feature, and puts penalties, scalings, forms and numbers of clusters on one axis.
+A partition of training rows is a statement on the joint density of all features: that along the
+directions which tell its clusters apart the rows are a mixture, and not one elliptical cloud. So
+rows that were held out are projected on these directions, and their log-density under the mixture
+is compared with that under a single cloud of the same kind: both have a full covariance (a common
+one within the clusters) and the tails of Student's t. What the other directions hold given these is
+common to both and cancels. The score needs no labels, does not change with the units of a feature,
+and puts penalties, scalings, forms and numbers of clusters on one axis. Correlation alone gains
+nothing, and neither do heavy tails.
 
-What keeps it honest when features are many or coarse:
+What keeps it honest when features are many:
 
-- a feature whose means do not differ significantly between the clusters (F test, Bonferroni) has
-  one mean, and then cancels exactly;
-- the other means are shrunk towards the grand mean by the share :math:`1 - 1/F` of their variance
-  that is not noise;
-- variances are predictive, :math:`s^2 (1 + 1/n_j)`;
-- a column that takes few values is scored by the probability of the cell around the value, which
-  is at most one, instead of a density, which could be anything.
+- a feature whose means do not differ significantly between the clusters (F test, Bonferroni) has no
+  part in the directions;
+- directions are the discriminants for a covariance of the rows that is shrunk towards its diagonal,
+  little, half, or wholly, as the training rows are told apart best;
+- a training row is projected on directions that were found without it, so that its projection is
+  distributed as those of new rows, however many features there are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, ndtr
+from scipy.linalg import solve_triangular
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln, logsumexp
 from scipy.stats import f as f_distribution
 
 from ewp.common.types import Array
+from ewp.data.decorrelation import shrinkage_intensity
 
-__all__ = ["PartitionDensity", "resolution"]
+__all__ = ["FoldDensity", "Judgement", "Mixture", "Projection", "Scatter", "log_t", "scatter_t"]
 
 _LEVEL = 0.05
-#: Smallest variance within clusters: as a share of the total, and in squared resolutions.
-_FLOOR = 1e-4
-_FLOOR_CELL = 1e-6
-#: A column with fewer distinct values than this share of the rows has a resolution.
-_DISCRETE = 0.5
-#: Values closer than this share of the range, or than some units in the last place, are equal.
-_SAME = 1e-9
-_LAST_PLACES = 8 * np.finfo(float).eps
-_TINY = 1e-300
+#: Degrees of freedom of the tails.
+TAILS = 5.0
+#: Covariances of the rows shrunk by the analytic intensity, by half, and to the diagonal.
+_SHRINKAGE = (None, 0.5, 1.0)
+#: With so many rows a feature the covariance is shrunk by the analytic intensity.
+_FEW_FEATURES = 10
+#: Covariances of more products than this are taken as diagonal.
+_MOST_PRODUCTS = 5e7
+#: Steps in which the scatter of a t distribution is found; variance added, as a share.
+_SCATTER_STEPS, _RIDGE = 4, 1e-4
+#: Directions whose share of the between-cluster variance is smaller are rounding errors.
+_ROUNDING = 1e-7
+#: Share of a total sum of squares that is left within the clusters at least.
+_LEAST_WITHIN = 1e-9
 
 
-def resolution(X: Array, weight: Array | None = None) -> Array:
-    """Smallest gap between the values of every column that repeats them, 0 for the others.
+def log_t(squared: Array, log_det: Any, dimension: int) -> Array:
+    """Log-density of Student's t at squared Mahalanobis distances from its scatter matrix."""
+    half = 0.5 * (TAILS + dimension)
+    constant = gammaln(half) - gammaln(0.5 * TAILS) - 0.5 * dimension * np.log(np.pi * TAILS)
+    density: Array = constant - 0.5 * log_det - half * np.log1p(squared / TAILS)
+    return density
 
-    Gaps that are rounding errors, as between 0.3 and 0.1 + 0.2, do not count.
+
+class Scatter(NamedTuple):
+    """Scatter matrix of a t distribution, by its Cholesky factor."""
+
+    lower: Array
+
+    @property
+    def log_det(self) -> float:
+        """Logarithm of its determinant."""
+        return 2.0 * float(np.log(np.diag(self.lower)).sum())
+
+    def squared(self, difference: Array) -> Array:
+        """Squared Mahalanobis lengths of rows."""
+        solved = solve_triangular(self.lower, difference.T, lower=True, check_finite=False)
+        found: Array = np.einsum("ij,ij->j", solved, solved)
+        return found
+
+    def to(self, rows: Array, points: Array) -> Array:
+        """Squared Mahalanobis distances of rows to some points, a (points, rows) array."""
+        solved = solve_triangular(
+            self.lower, np.vstack([points, rows]).T, lower=True, check_finite=False
+        ).T
+        found: Array = cdist(solved[: len(points)], solved[len(points) :], "sqeuclidean")
+        return found
+
+
+def scatter_t(difference: Array, mass: Array, floor: Array) -> tuple[Scatter, Array]:
+    """Maximum-likelihood scatter of centred rows under t tails, and the rows' weights in it.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
-    weight : ndarray of shape (n,) or None
-        Positive numbers of copies.
-
-    >>> resolution(np.array([[0.0, 0.31], [2.0, 0.77], [2.0, 0.12], [0.0, 0.93]]))
-    array([2., 0.])
+    difference : ndarray of shape (n, d)
+        Rows minus their means.
+    mass : ndarray of shape (n,)
+    floor : ndarray of shape (d,)
+        Variances that are added.
     """
-    rows = len(X) if weight is None else float(weight.sum())
-    smallest = np.zeros(X.shape[1])
-    for column in range(X.shape[1]):
-        values = np.unique(X[:, column]).astype(np.float64)
-        gaps = np.diff(values)
-        rounding = max(_SAME * float(np.ptp(values)), _LAST_PLACES * float(np.abs(values).max()))
-        gaps = gaps[gaps > rounding]
-        if 1 < len(gaps) + 1 <= _DISCRETE * rows:
-            smallest[column] = gaps.min()
-    return smallest
+    total, dimension = float(mass.sum()), difference.shape[1]
+    trust = np.ones(len(difference))
+    for _ in range(_SCATTER_STEPS):
+        scatter = (difference.T * (mass * trust)) @ difference / total + np.diag(floor)
+        found = Scatter(np.linalg.cholesky(scatter))
+        trust = (TAILS + dimension) / (TAILS + found.squared(difference))
+    return found, trust
 
 
-@dataclass(frozen=True)
-class PartitionDensity:
-    """Gaussian mixture that a partition of training rows implies.
+class Judgement(NamedTuple):
+    """What held-out rows say of a partition.
 
     Attributes
     ----------
-    columns : ndarray
-        Features whose means differ significantly; the others cancel.
-    log_share : ndarray of shape (k,)
-        Log proportions.
-    means : ndarray of shape (k, q)
-        Shrunk means in these features.
-    variances : ndarray of shape (k, q)
-        Predictive variances.
-    mean, variance : ndarray of shape (q,)
-        The single Gaussian.
-    cell : ndarray of shape (q,)
-        Widths of the values' cells, 0 for densities.
+    gain : ndarray of shape (m,)
+        Log-density of every held-out row under the mixture minus that under one cloud.
+    features : ndarray
+        Columns whose means differ significantly between the clusters.
     """
 
-    columns: np.ndarray
+    gain: Array
+    features: np.ndarray
+
+
+class Projection(NamedTuple):
+    """Rows along the directions that tell clusters apart, and the mixture the training rows imply.
+
+    Attributes
+    ----------
+    train, test : ndarray of shape (n, d), (m, d)
+    labels : ndarray of shape (n,)
+    mass : ndarray of shape (n,)
+        Numbers of copies of the training rows.
+    mixture : Mixture
+    features : ndarray
+        Columns whose means differ significantly between the clusters.
+    """
+
+    train: Array
+    test: Array
+    labels: np.ndarray
+    mass: Array
+    mixture: Mixture
+    features: np.ndarray
+
+
+class _Coordinates(NamedTuple):
+    """Training and test rows in coordinates where a shrunk covariance is the identity."""
+
+    train: Array
+    test: Array
+    shrinkage: float
+
+
+class FoldDensity:
+    """Judges partitions of training rows by test rows.
+
+    Parameters
+    ----------
+    train, test : ndarray
+        Rows from `ewp.selection.coordinates.scoring_coordinates`.
+    weight : ndarray or None
+        Numbers of copies of the training rows.
+    """
+
+    def __init__(self, train: Array, test: Array, weight: Array | None) -> None:
+        self.mass = np.ones(len(train)) if weight is None else weight
+        self.total = float(self.mass.sum())
+        center = self.mass @ train / self.total
+        spread = np.sqrt(np.maximum(self.mass @ (train - center) ** 2 / self.total, 0.0))
+        # by values: the mean of equal ones may differ from them in the last place
+        self.columns = np.flatnonzero((np.ptp(train, axis=0) > 0) & (spread > 0))
+        center, spread = center[self.columns], spread[self.columns]
+        self.train = (train[:, self.columns] - center) / spread
+        self.test = (test[:, self.columns] - center) / spread
+        self._judged: dict[bytes, Judgement] = {}
+        self._coordinates: dict[bytes, list[_Coordinates]] = {}
+
+    def judge(self, labels: np.ndarray) -> Judgement:
+        """Compare the mixture that a partition implies with one cloud, on the test rows.
+
+        Parameters
+        ----------
+        labels : ndarray
+            Clusters of the training rows.
+        """
+        _, found = np.unique(labels, return_inverse=True)
+        key = found.astype(np.uint16).tobytes()
+        if key not in self._judged:  # many penalties lead to one partition
+            projected = self.project(found)
+            if projected is None:
+                self._judged[key] = Judgement(np.zeros(len(self.test)), self.columns[:0])
+            else:
+                gain = projected.mixture.gain(projected.test)
+                self._judged[key] = Judgement(gain, projected.features)
+        return self._judged[key]
+
+    def _significant(self, mass: Array, member: Array) -> np.ndarray:
+        """Which columns have means that differ significantly between clusters."""
+        k = len(mass)
+        degrees = max(self.total - k, 1e-9)
+        means = (member @ self.train) / mass[:, None]
+        between = np.minimum(mass @ means**2 / self.total, 1.0 - _LEAST_WITHIN)
+        ratio = between / (1.0 - between) * degrees / (k - 1)
+        p_value = f_distribution.sf(ratio, k - 1, degrees)
+        return np.asarray(p_value * self.train.shape[1] < _LEVEL)
+
+    def project(self, labels: np.ndarray) -> Projection | None:
+        """Project the rows on the directions in which a partition's clusters differ, if any do.
+
+        Parameters
+        ----------
+        labels : ndarray
+            Clusters of the training rows, counted from 0 without gaps.
+        """
+        k = int(labels.max()) + 1
+        if k < 2 or not len(self.columns):
+            return None
+        mass = np.bincount(labels, self.mass, k)
+        member = np.zeros((k, len(labels)))
+        member[labels, np.arange(len(labels))] = self.mass
+        hit = self._significant(mass, member)
+        if not hit.any():
+            return None
+        best, chosen = -np.inf, None
+        for rows in self._in_coordinates(hit):
+            train, test = self._project(rows, labels, mass, member)
+            mixture = Mixture.estimate(train, labels, self.mass, mass)
+            told_apart = float(self.mass @ mixture.gain(train))
+            if chosen is None or told_apart > best:
+                best = told_apart
+                features = self.columns[hit]
+                chosen = Projection(train, test, labels, self.mass, mixture, features)
+        return chosen
+
+    def _in_coordinates(self, hit: np.ndarray) -> list[_Coordinates]:
+        """Rows in some columns, in coordinates where their shrunk covariances are the identity."""
+        key = hit.tobytes()
+        if key in self._coordinates:
+            return self._coordinates[key]
+        train, test = self.train[:, hit], self.test[:, hit]
+        n, p = train.shape
+        few, many = min(n, p), max(n, p)
+        found = [_Coordinates(train, test, 1.0)]
+        if p > 1 and float(few) ** 2 * many <= _MOST_PRODUCTS:
+            scaled = train * np.sqrt(self.mass / self.total)[:, None]
+            if p <= n:
+                values, axes = np.linalg.eigh(scaled.T @ scaled)
+            else:
+                values, left = np.linalg.eigh(scaled @ scaled.T)
+                kept = values > 1e-10 * values[-1]
+                values, left = values[kept], left[:, kept]
+                axes = (scaled.T @ left) / np.sqrt(values)
+            values = np.maximum(values, 0.0)
+            along, along_test = train @ axes, test @ axes
+            analytic = shrinkage_intensity(train, self.mass)
+            found = []
+            for given in _SHRINKAGE if p * _FEW_FEATURES > n else _SHRINKAGE[:1]:
+                share = analytic if given is None else given
+                root = np.sqrt((1.0 - share) * values + share)
+                found.append(_Coordinates(along / root, along_test / root, share))
+        self._coordinates[key] = found
+        return found
+
+    def _project(
+        self, rows: _Coordinates, labels: np.ndarray, mass: Array, member: Array
+    ) -> tuple[Array, Array]:
+        """Training rows on discriminants found without them, and test rows on those of all."""
+        k, train = len(mass), rows.train
+        means = (member @ train) / mass[:, None]
+        root = np.sqrt(mass / self.total)
+        left, length, _ = np.linalg.svd(root[:, None] * means, full_matrices=False)
+        kept = length[: k - 1] > _ROUNDING * length[0]
+        to_axes = (root[:, None] * left[:, : len(kept)][:, kept]) / length[: len(kept)][kept]
+        product = train @ means.T
+        lengths = np.einsum("ij,ij->i", train, train)
+        # without one copy of the row: its cluster's mean, and the covariance
+        own, count = (np.arange(len(train)), labels), mass[labels]
+        without = (count * product[own] - lengths) / np.maximum(count - 1.0, 1.0)
+        product[own] = np.where(count > 1.0, without, 0.0)
+        leverage = np.minimum((1.0 - rows.shrinkage) * lengths / self.total, 0.99)
+        product /= (1.0 - leverage)[:, None]
+        return product @ to_axes, (rows.test @ means.T) @ to_axes
+
+
+class Mixture(NamedTuple):
+    """A mixture of t distributions of one scatter, and the single t in its place."""
+
     log_share: Array
+    size: Array
     means: Array
-    variances: Array
-    mean: Array
-    variance: Array
-    cell: Array
+    within: Scatter
+    center: Array
+    whole: Scatter
+    total: float
 
     @classmethod
-    def estimate(
-        cls, X: Array, labels: np.ndarray, weight: Array | None, cell: Array
-    ) -> PartitionDensity:
-        """Estimate from training rows.
+    def estimate(cls, rows: Array, labels: np.ndarray, weight: Array, mass: Array) -> Mixture:
+        """Estimate from projected training rows."""
+        total = float(mass.sum())
+        k, dimension = len(mass), rows.shape[1]
+        means = np.zeros((k, dimension))
+        np.add.at(means, labels, weight[:, None] * rows)
+        means /= mass[:, None]
+        center = weight @ rows / total
+        variance = weight @ (rows - center) ** 2 / total
+        floor = _RIDGE * np.maximum(variance, np.finfo(float).tiny)
+        residual = rows - means[labels]
+        # rows of a cluster of one are at its mean
+        within, _ = scatter_t(residual * np.sqrt(total / max(total - k, 1.0)), weight, floor)
+        whole, _ = scatter_t(rows - center, weight, floor)
+        return cls(np.log(mass / total), mass, means, within, center, whole, total)
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, p)
-        labels : ndarray of shape (n,)
-        weight : ndarray of shape (n,) or None
-        cell : ndarray of shape (p,)
-            Resolution of every column, from `resolution`.
-        """
-        a = np.ones(len(X)) if weight is None else weight
-        present, labels = np.unique(labels, return_inverse=True)
-        k = len(present)
-        total = float(a.sum())
-        mass = np.bincount(labels, a, k)
-        mean = a @ X / total
-        member = np.zeros((k, len(X)))
-        member[labels, np.arange(len(X))] = a
-        means = (member @ (X - mean)) / mass[:, None]
-        sst = a @ (X - mean) ** 2
-        ssb = mass @ means**2
-        ssw = np.maximum(sst - ssb, 0.0)
-        degrees = max(total - k, 1e-9)
-        variance = sst / max(total - 1.0, 1e-9)
-        floor = np.maximum(_FLOOR * variance, _FLOOR_CELL * cell**2)
-        within = np.maximum(ssw / degrees, floor)
-        # by values: the mean of equal ones may differ from them in the last place
-        varying = np.flatnonzero((np.ptp(X, axis=0) > 0) & (variance > 0))
-        columns, shrink = varying[:0], np.empty(0)
-        if k > 1:
-            ratio = ssb[varying] / (k - 1) / within[varying]
-            p_value = f_distribution.sf(ratio, k - 1, degrees)
-            hit = p_value * len(varying) < _LEVEL
-            columns, shrink = varying[hit], np.maximum(1.0 - 1.0 / ratio[hit], 0.0)
-        return cls(
-            columns,
-            np.log(mass / total),
-            mean[columns] + shrink * means[:, columns],
-            within[columns] * (1.0 + 1.0 / mass[:, None]),
-            mean[columns],
-            variance[columns] * (1.0 + 1.0 / total),
-            cell[columns],
-        )
-
-    def gain(self, X: Array) -> Array:
-        """Log-density of every row under the mixture minus that under the single Gaussian.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, p)
-            All features.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Nats gained; 0 if no feature differs between the clusters.
-        """
-        if not len(self.columns):
-            return np.zeros(len(X))
-        rows = np.asarray(X[:, self.columns], dtype=np.float64)
-        score = np.stack(
-            [
-                share + self._log_density(rows, mean, variance)
-                for share, mean, variance in zip(
-                    self.log_share, self.means, self.variances, strict=True
-                )
-            ]
-        )
-        mixture: Array = logsumexp(score, axis=0)
-        return mixture - self._log_density(rows, self.mean, self.variance)
-
-    def _log_density(self, rows: Array, mean: Array, variance: Array) -> Array:
-        z = rows - mean
-        smooth = self.cell == 0
-        out = -0.5 * (z[:, smooth] ** 2 / variance[smooth] + np.log(2 * np.pi * variance[smooth]))
-        total: Array = out.sum(axis=1)
-        if not smooth.all():
-            deviation = np.sqrt(variance[~smooth])
-            # by symmetry on the left, where probabilities keep their digits
-            middle = -np.abs(z[:, ~smooth]) / deviation
-            half = 0.5 * self.cell[~smooth] / deviation
-            inside = ndtr(middle + half) - ndtr(middle - half)
-            total = total + np.log(np.maximum(inside, _TINY)).sum(axis=1)
-        return total
+    def gain(self, rows: Array) -> Array:
+        """Log-density of rows under the mixture minus that under the single t."""
+        dimension = rows.shape[1]
+        # predictive: the means are estimates
+        inflated = (1.0 + 1.0 / self.size)[:, None]
+        squared = self.within.to(rows, self.means) / inflated
+        log_det = self.within.log_det + dimension * np.log(inflated)
+        score = self.log_share[:, None] + log_t(squared, log_det, dimension)
+        inflated = 1.0 + 1.0 / self.total
+        squared = self.whole.to(rows, self.center[None])[0] / inflated
+        single = log_t(squared, self.whole.log_det + dimension * np.log(inflated), dimension)
+        gained: Array = logsumexp(score, axis=0) - single
+        return gained

@@ -13,6 +13,8 @@ import numpy as np
 from scipy.special import entr
 
 from ewp.common.types import Array
+from ewp.data.decorrelation import given_shrinkage
+from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
@@ -27,20 +29,24 @@ class PartFits(NamedTuple):
 
     Attributes
     ----------
-    engine : ArrayEngine
-    found : FittedRuns
-        One part after the other, and all options in each.
+    spaces : list of (ArrayEngine, FittedRuns, ndarray)
+        The rows as they are or decorrelated, the runs on them (one part after the other, and all
+        options in each), and which of the options these are.
     features : ndarray of shape (parts, options)
         Effective numbers of features.
     """
 
-    engine: ArrayEngine
-    found: FittedRuns
+    spaces: list[tuple[ArrayEngine, FittedRuns, np.ndarray]]
     features: Array
 
     def labels(self) -> np.ndarray:
         """Partitions of all rows, (parts, options, n)."""
-        return self.found.labels(self.engine).reshape(*self.features.shape, -1)
+        parts, count = self.features.shape
+        labels = [found.labels(engine) for engine, found, _ in self.spaces]
+        joined = np.empty((parts, count, labels[0].shape[-1]), dtype=labels[0].dtype)
+        for one, (_, _, which) in zip(labels, self.spaces, strict=True):
+            joined[:, which] = one.reshape(parts, len(which), -1)
+        return joined
 
 
 class CommonRows:
@@ -54,7 +60,16 @@ class CommonRows:
 
     def __init__(self, X: Array, weight: Array | None) -> None:
         self.engine = ArrayEngine(X, weight)
-        self._critical: dict[tuple[float, bool, bool], float] = {}
+        self._spaces: dict[str | None, _Space] = {None: _Space(self.engine)}
+
+    def _space(self, option: FitOptions) -> tuple[str | None, _Space]:
+        """Return the rows on which an option is fitted, and their name."""
+        name = option.scale if option.decorrelates else None
+        if name not in self._spaces:
+            self._spaces[name] = _Space(
+                array_engine(self.engine.X, self.engine.sample_weight, name)
+            )
+        return name, self._spaces[name]
 
     def fit(self, parts: list[np.ndarray], options: list[FitOptions], seed: int) -> PartFits:
         """Fit all options to all parts, with the penalties in proportion to the parts' weight.
@@ -67,6 +82,28 @@ class CommonRows:
             Settled; those of one scaling and form stand together, with increasing penalties.
         seed : int
         """
+        names = [self._space(one)[0] for one in options]
+        spaces = []
+        features = np.empty((len(parts), len(options)))
+        for name in dict.fromkeys(names):
+            which = np.flatnonzero([one == name for one in names])
+            space = self._spaces[name]
+            found = space.fit(parts, [options[i] for i in which], seed)
+            own = np.exp(entr(found.weights).sum(axis=1))
+            features[:, which] = own.reshape(len(parts), len(which))
+            spaces.append((space.engine, found, which))
+        return PartFits(spaces, features)
+
+
+class _Space:
+    """Rows as they are, or decorrelated: runs on them share their passes."""
+
+    def __init__(self, engine: ArrayEngine) -> None:
+        self.engine = engine
+        self._critical: dict[tuple[float, bool, bool], float] = {}
+
+    def fit(self, parts: list[np.ndarray], options: list[FitOptions], seed: int) -> FittedRuns:
+        """Fit options that are all for these rows."""
         engine, count = self.engine, len(options)
         mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
         table = np.zeros((len(parts), engine.n))
@@ -87,9 +124,7 @@ class CommonRows:
             of_part * 4 + np.tile(2 * standardise + between, len(parts)),
             RowMass(table, of_part),
         )
-        found = fit_runs(engine, options[0].n_clusters, runs, options[0])
-        features = np.exp(entr(found.weights).sum(axis=1)).reshape(len(parts), count)
-        return PartFits(engine, found, features)
+        return fit_runs(engine, options[0].n_clusters, runs, options[0])
 
     def _exponents(self, options: list[FitOptions]) -> Array:
         """Critical exponents of all rows, which serve for the parts as well."""
@@ -109,9 +144,17 @@ class CommonRows:
         return np.array([self._critical[key] for key in keys])
 
 
+def _scale_words(option: FitOptions) -> tuple[int, ...]:
+    """Return numbers that tell decorrelated features from others, and from each other."""
+    if not option.decorrelates:
+        return ()
+    assert option.scale is not None
+    return (1, round(1e6 * (given_shrinkage(option.scale) or 0.0)))
+
+
 def _own_seed(seed: int, option: FitOptions) -> int:
     """Seed of an option's starts, the same whatever stands beside it."""
     # digits of the penalty that the order of sums cannot change
     penalty = round(1e6 * math.log(option.penalty)) % 2**32
-    words = (seed, penalty, 2 * option.standardise + option.between)
+    words = (seed, penalty, 2 * option.standardise + option.between, *_scale_words(option))
     return int(np.random.SeedSequence(words).generate_state(1)[0])

@@ -16,6 +16,8 @@ from joblib import Parallel, delayed
 
 from ewp.common.parallel import in_one_blas_thread, tqdm, worker_options
 from ewp.common.types import Array
+from ewp.data.decorrelation import is_decorrelated
+from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import rand_index
 from ewp.selection.criteria import Criterion, Score
@@ -47,41 +49,64 @@ ROUNDING = 1e-9
 #: (which may be a bad fit) and after more, judged by at least so many rows.
 _HOPELESS = (10.0, 4.0)
 _FEWEST_ROWS = 50
+#: Decorrelated features that are tried, shrunk as estimated and by more, and the smallest
+#: penalty, in units of the largest sum of squares.
+_DECORRELATED = ("decorrelate", "decorrelate:0.25")
+_LEAST_DECORRELATED = 0.25
+#: More features than this are not decorrelated unasked: it would take longer than the fits.
+_MOST_CORRELATED = 300
 #: Replicates that are scored before hopeless candidates are left out again.
 _WAVE = 4
 
 
 @dataclass(frozen=True)
 class Family:
-    """A scaling with a form of the weights; both forms agree on standardised features."""
+    """A scaling with a form of the weights; both forms agree on standardised features.
 
-    standardise: bool
-    between: bool
+    Attributes
+    ----------
+    scale : str or None
+        As in `ewp.EWP`.
+    dispersion : {"within", "between"}
+    """
+
+    scale: str | None
+    dispersion: str = "within"
 
     @property
     def scaling(self) -> str:
         """Name of the scaling in results."""
-        return "standard" if self.standardise else "none"
+        return self.scale or "none"
 
     @property
-    def dispersion(self) -> str:
-        """Name of the form in results."""
-        return "between" if self.between else "within"
+    def decorrelates(self) -> bool:
+        """Whether features are decorrelated."""
+        return is_decorrelated(self.scale)
 
     @property
     def rank(self) -> int:
-        """Preference among families that score alike: a fit that units cannot change first."""
-        return 0 if self.standardise else 1 + self.between
+        """Preference among families that score alike: what is simple, and free of units, first."""
+        order = ("standard", None)
+        if self.scale in order:
+            return order.index(self.scale) + (self.dispersion == "between")
+        return len(order) + 1
 
 
-def families(scale: str | None, dispersion: str) -> list[Family]:
-    """Return the families that "auto" leaves open, preferred ones first."""
-    forms = {"auto": (False, True), "within": (False,), "between": (True,)}[dispersion]
+def families(scale: str | None, dispersion: str, n: float, p: int) -> list[Family]:
+    """Return the families that "auto" leaves open for n rows of p features, preferred ones first.
+
+    Correlations are worth undoing where there are some, and rows enough to know them.
+    """
+    forms = ("within", "between") if dispersion == "auto" else (dispersion,)
     found = []
     if scale in ("auto", "standard"):
-        found.append(Family(standardise=True, between=dispersion == "between"))
+        found.append(Family("standard", forms[0]))
     if scale in ("auto", None):
-        found += [Family(standardise=False, between=form) for form in forms]
+        found += [Family(None, form) for form in forms]
+    if is_decorrelated(scale):
+        found.append(Family(scale, forms[0]))
+    elif scale == "auto" and 1 < p < n and p <= _MOST_CORRELATED:
+        found += [Family(one, forms[0]) for one in _DECORRELATED]
     return found
 
 
@@ -156,17 +181,20 @@ def make_candidates(
 ) -> list[Candidate]:
     """Every family with its own grid of penalties, or with the given ones.
 
-    Features that a prior excludes have no part in the grid.
+    Features that a prior excludes have no part in the grid. Of decorrelated features the grid has
+    its upper part alone: there single features mean little.
     """
     found = []
     for family in families:
-        engine = ArrayEngine(X, weight, scale="standard" if family.standardise else None)
+        engine = array_engine(X, weight, family.scale)
         used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
         _check_tiny(engine, used)
         grid = lams
         if grid is None:
             totals = engine.squares[used] if used.any() else np.ones(1)
-            grid = penalty_grid(totals, n_lams, between=family.between)
+            grid = penalty_grid(totals, n_lams, between=family.dispersion == "between")
+            if family.decorrelates:
+                grid = np.geomspace(_LEAST_DECORRELATED, 4.0, -(-n_lams // 2)) * totals.max()
         found += [Candidate(family, float(lam)) for lam in grid]
     return found
 
@@ -232,9 +260,7 @@ def score_candidates(
             finished = len(replicates) - len(tasks)
             wave, tasks = (tasks[:1], tasks[1:]) if not finished else (tasks[:_WAVE], tasks[_WAVE:])
             settled = [
-                many.settle(
-                    entry.lam, standardise=entry.family.standardise, between=entry.family.between
-                )
+                many.settle(entry.lam, scale=entry.family.scale, dispersion=entry.family.dispersion)
                 for entry in alive
             ]
             jobs = (

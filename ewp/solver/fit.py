@@ -18,8 +18,9 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.canonical import order_clusters
+from ewp.data.decorrelation import Decorrelation, is_decorrelated
 from ewp.data.validation import check_spread
-from ewp.engine.array import ArrayEngine
+from ewp.engine import array_engine
 from ewp.engine.base import Engine, Partition
 from ewp.engine.kernel import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
@@ -69,17 +70,17 @@ class FitOptions:
         self,
         lam: float | None = None,
         *,
-        standardise: bool | None = None,
-        between: bool | None = None,
+        scale: str | None = "auto",
+        dispersion: str = "auto",
     ) -> FitOptions:
         """Return the options with a penalty, a scaling and a form, by default those they have."""
-        scaled = self.standardise if standardise is None else standardise
-        form = self.between if between is None else between
+        scaling = self.scale if scale == "auto" else scale
+        form = self.dispersion if dispersion == "auto" else dispersion
         return dataclasses.replace(
             self,
             lam=self.penalty if lam is None else lam,
-            scale="standard" if scaled else None,
-            dispersion="between" if form else "within",
+            scale=None if scaling == "auto" else scaling,
+            dispersion="within" if form == "auto" else form,
         )
 
     @property
@@ -93,6 +94,11 @@ class FitOptions:
     def standardise(self) -> bool:
         """Whether features are divided by their standard deviations."""
         return self.scale == "standard"
+
+    @property
+    def decorrelates(self) -> bool:
+        """Whether features are decorrelated."""
+        return is_decorrelated(self.scale)
 
     @property
     def between(self) -> bool:
@@ -130,7 +136,8 @@ class FitOptions:
 class WarmStart(NamedTuple):
     """A partition that was found before: means of its clusters, and dispersions about them.
 
-    Both are in data units, the dispersions summed over all rows.
+    Both are in data units, the dispersions summed over all rows; of decorrelated features the
+    dispersions are those of the uncorrelated columns.
     """
 
     centroids: Array
@@ -152,6 +159,11 @@ class Fit:
         Labels of the rows, and sizes, masses and sums of squares of the clusters.
     center, scale, squares : ndarray of shape (p,)
         Column means, divisors, and sums of squares after scaling.
+    deviations : ndarray of shape (p,)
+        Standard deviations of the columns in data units.
+    decorrelation : Decorrelation or None
+        How the features were decorrelated, if they were; `center` and `scale` are its own then,
+        `squares` belong to the uncorrelated columns.
     total : float
         Sum of the sample weights.
     prior : ndarray of shape (p,)
@@ -168,6 +180,8 @@ class Fit:
     center: Array
     scale: Array
     squares: Array
+    deviations: Array
+    decorrelation: Decorrelation | None
     total: float
     prior: Array
     s0: float
@@ -292,8 +306,7 @@ def fit_array(
     -------
     Fit
     """
-    engine = ArrayEngine(X, sample_weight, scale="standard" if options.standardise else None)
-    return fit_engine(engine, options, rng)
+    return fit_engine(array_engine(X, sample_weight, options.scale), options, rng)
 
 
 def fit_engine(
@@ -345,15 +358,22 @@ def fit_engine(
         on_step=on_step,
     )
     centroids = engine.to_data_units(solution.theta)
+    made = engine.decorrelation
+    if made is None:
+        deviations = np.sqrt(engine.squares / engine.total) * engine.scale
+    else:
+        deviations = np.where(engine.varying, made.scale, 0.0)
     return Fit(
         solution,
         centroids,
         solution.weights,
         # from the centroids in data units, as predictions are made
         engine.label(engine.to_engine_units(centroids), solution.weights),
-        engine.center,
-        engine.scale,
+        engine.center if made is None else made.center,
+        engine.scale if made is None else made.scale,
         engine.squares,
+        deviations,
+        made,
         engine.total,
         prior,
         schedule.start,
