@@ -73,7 +73,9 @@ class Comparison(SummaryMixin, ReportMixin):
     classes : ndarray of shape (n,) or None
         The known classes, counted from 0.
     seed : int or None
-        The user's `random_state`, if it was an integer.
+        The seed: the user's, or one that was drawn.
+    call : str
+        What gives the comparison again, the data called X and the classes y.
     """
 
     scores: pd.DataFrame
@@ -90,6 +92,7 @@ class Comparison(SummaryMixin, ReportMixin):
     data: Array
     classes: np.ndarray | None
     seed: int | None = None
+    call: str = ""
 
     @property
     def methods(self) -> list[str]:
@@ -425,10 +428,7 @@ def describe_comparison(found: Comparison) -> dict[str, Any]:
             size=None,
         ),
         "classes": found.classes is not None,
-        "k": found.k,
-        "names": repr(tuple(found.methods)),
-        "scale": repr("standard" if found.scaling == "standard" else None),
-        "seed": found.seed,
+        "repeat": f"import ewp\n\nfound = {found.call}",
         "options": {
             "n_trials": found.n_trials,
             "scaling": found.scaling,

@@ -85,6 +85,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
         "Starts:": f"{results.n_starts} ({start})",
+        "Seed:": "unknown" if given.random_state is None else str(given.random_state),
         "Objective f_-inf:": number(results.objective, 6),
         "Between / total SS:": percent(explained),
         "Effective features:": number(results.effective_features),
@@ -187,8 +188,8 @@ def starts_note(results: FittedResults) -> str | None:
     agreeing, made = int(results.starts["starts"].iloc[0]), results.n_starts
     if agreeing == 0:
         return (
-            f"None of {made} starts found the best objective: it comes from a fold of the choice "
-            "of lambda. Another start may find a lower one; n_init asks for more."
+            f"None of {made} starts found the best objective: it comes from {_source(results)}. "
+            "Another start may find a lower one; n_init asks for more."
         )
     found = f"Best objective found by {agreeing} of {made} starts."
     if agreeing == 1:
@@ -197,6 +198,11 @@ def starts_note(results: FittedResults) -> str | None:
         other = fixed(results.starts["ari"].iloc[1])
         return f"{found} Adjusted Rand index with the next best partition: {other}."
     return found
+
+
+def _source(results: FittedResults) -> str:
+    """Where a partition comes from that was known before the starts."""
+    return "a fold of the choice of lambda" if results.selection else "the fit before this one"
 
 
 def heaviest_first(results: FittedResults) -> np.ndarray:

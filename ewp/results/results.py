@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
-import inspect
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +37,8 @@ from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
+from ewp.results.recipe import RepeatMixin
+from ewp.results.recipe import question as _question
 from ewp.results.storage import read, write
 from ewp.solver.fit import FitOptions
 
@@ -47,32 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EWPResults"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _question(
-    answer: Callable[Concatenate[Any, P], T], name: str, *, kept_as: str | None = None
-) -> Callable[Concatenate[EWPResults, P], T]:
-    """Return a method with the signature of a diagnostic that keeps what the diagnostic found."""
-    signature = inspect.signature(answer)
-
-    @functools.wraps(answer)
-    def method(self: EWPResults, /, *arguments: P.args, **options: P.kwargs) -> T:
-        try:
-            signature.bind(self, *arguments, **options)
-        except TypeError as error:
-            raise TypeError(f"{name}(): {error}") from None
-        found = answer(self, *arguments, **options)
-        setattr(self, kept_as or f"{name}_", found)
-        return found
-
-    method.__name__, method.__qualname__ = name, f"EWPResults.{name}"
-    return method
-
 
 @dataclass(eq=False, repr=False)
-class EWPResults(SummaryMixin, ReportMixin):
+class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
@@ -126,6 +103,19 @@ class EWPResults(SummaryMixin, ReportMixin):
     spread : numpy.ndarray or None
         Standard deviations of the columns in data units; with them the summary can tell how much
         of each feature's variance the clusters explain.
+    call : str
+        The call that gives these results again from the same data, which it calls X: equal to the
+        last bit with the same versions. Options are as they were stated, and there is always a
+        seed; an array that is long goes by the name of its option, with its hash beside it.
+        Empty where it is not known, as in files of before.
+    calls : dict of str to str
+        The calls of what was asked after the fit, by the attribute that holds the answer, in the
+        order in which it was asked; the answers have them too, as ``call``. See :attr:`recipe`.
+    versions : dict of str to str
+        Versions of the package, of Python and of what the numbers rest on, at the fit.
+    data_sha256 : str or None
+        SHA-256 of the values as 64-bit floats, row by row; None where computing it would have
+        cost much: files, Dask collections, more than 256 MB.
     bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
         :meth:`test_features` and :meth:`compare_to`; saved with the results.
@@ -170,6 +160,10 @@ class EWPResults(SummaryMixin, ReportMixin):
     stability_: StabilityResults | None = None
     feature_tests_: FeatureTests | None = None
     agreement_: Agreement | None = None
+    call: str = ""
+    calls: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    data_sha256: str | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
@@ -338,6 +332,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         Parameters
         ----------
         X : array-like of shape (n, p)
+            The columns of a DataFrame are found by their names, in any order.
 
         Returns
         -------
@@ -357,6 +352,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         Parameters
         ----------
         X : array-like of shape (n, p)
+            The columns of a DataFrame are found by their names, in any order.
 
         Returns
         -------
@@ -502,9 +498,9 @@ class EWPResults(SummaryMixin, ReportMixin):
         """Check rows for prediction against the features of the fit."""
         # A file keeps names such as dates or tuples as text: the same text is the same feature.
         X, names = in_memory(X), self.feature_names
-        renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
-        if renamed and list(map(str, X.columns)) == list(map(str, names)):
-            X = X.set_axis(names, axis=1)
+        if isinstance(X, pd.DataFrame) and not X.columns.equals(names):
+            own = {str(name): name for name in names}
+            X = X.set_axis([own.get(str(name), name) for name in X.columns], axis=1)
         return check_new_data(X, names, named=self.named_features)
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -64,6 +64,8 @@ _MOST_BYTES = 2**30
 _INIT = "init"
 #: Frame of where the starts ended, which files of before do not have.
 _STARTS = "starts"
+#: How to have the fit again, which files of before do not tell.
+_ORIGIN = ("call", "calls", "versions", "data_sha256")
 _FRAMES = ("objective_trace", "clusters")
 _COLUMN_VECTORS = ("center", "scale", "prior", "spread")
 #: A float that JSON cannot express is written as {"float": "inf"}.
@@ -95,6 +97,7 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
         "format_version": FORMAT_VERSION,
         "scalars": {name: kind(getattr(results, name)) for name, kind in _SCALARS.items()},
         "options": results.options,
+        "origin": {name: getattr(results, name) for name in _ORIGIN},
         "features": pack_index(results.feature_names, "features", arrays),
         "cluster_names": pack_index(results.centroids.index, "cluster_names", arrays),
         "rows": pack_index(results.labels.index, "rows", arrays),
@@ -229,9 +232,23 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     diagnostics = header.get("diagnostics", {})
     for name in RECORDS.keys() & diagnostics.keys():
         fields[name] = unpack_record(name, diagnostics[name], arrays)
+    _unpack_origin(header.get("origin", {}), fields)
     if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
         raise ValueError("the clusters described are not those of the labels and centroids")
     return fields
+
+
+def _unpack_origin(stored: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Put in how the fit was made, and how its diagnostics were asked for."""
+    if not stored:
+        return
+    call, calls, known, sha256 = (stored[name] for name in _ORIGIN)
+    fields["call"] = str(call)
+    fields["calls"] = {str(name): str(text) for name, text in calls.items() if name in fields}
+    fields["versions"] = {str(name): str(version) for name, version in known.items()}
+    fields["data_sha256"] = None if sha256 is None else str(sha256)
+    for name, text in fields["calls"].items():
+        fields[name].call = text
 
 
 def _unpack_options(
