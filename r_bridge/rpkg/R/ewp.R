@@ -92,6 +92,8 @@
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
 #'   their `prior`, and the sum of the rows' weights in each cluster (`mass`).}
+#' \item{python}{How Python gives the fit again: `call`, a line of Python that calls the data X, the
+#'   `versions` it was made with, and the SHA-256 of the values as 64-bit floats, row by row.}
 #' \item{selection}{How `lambda = "auto"` was settled, if it was.}
 #' \item{sample_weight, terms}{Weights of the rows and terms of the formula, where given.}
 #' \item{na.action, kept, given}{Rows left out for missing values, numbers of the rows that were
@@ -158,6 +160,36 @@ fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", s
   fit
 }
 
+#' Fit the same rows again with another penalty
+#'
+#' The scaling, the form of the weights and all other options are those of the fit, where [ewp()] with a
+#' number for `lambda` takes the columns as they are. The partition of the fit is tried beside the new
+#' starts.
+#'
+#' @param object A fit made by [ewp()].
+#' @param x The data that were fitted.
+#' @param lambda The penalty, a number.
+#' @param k Number of clusters.
+#' @param seed Seed of the starts.
+#' @return A fit of class `"ewp"`, as [ewp()] returns it.
+#' @examplesIf ewp_available()
+#' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
+#' ewp_refit(fit, iris[, 1:4], lambda = 60)$scaling
+#' @export
+ewp_refit <- function(object, x, lambda = object$lambda, k = length(object$size),
+                      seed = object$seed) {
+  call <- call_of("ewp_refit", match.call())
+  x <- fitted_rows(object, x)
+  lambda <- as_penalty(lambda)
+  k <- as_count(k, "k")
+  seed <- as_seed(seed)
+  results <- ask_results(
+    as_results(object, x), "refit", list(lam = lambda, n_clusters = k, random_state = seed)
+  )
+  rows <- c(list(x = x), unclass(object)[c("terms", "na.action", "kept", "given")])
+  as_ewp(results, rows, seed, call)
+}
+
 # Call one of the module's functions with data and options; Python is touched here first, and before
 # any value of Python is asked for.
 run_python <- function(name, x, ..., options) {
@@ -215,6 +247,8 @@ as_ewp <- function(results, rows, seed, call) {
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
   fit$starts <- from_frame(results$starts)
   fit$n.starts <- as.integer(from_python(results$n_starts))
+  fit$python <- list(call = from_python(results$call), versions = from_python(results$versions),
+                     data_sha256 = from_python(results$data_sha256))
   given <- from_python(results$sample_weight)
   if (!is.null(given)) fit$sample_weight <- as.double(given)
   fit$terms <- rows$terms
