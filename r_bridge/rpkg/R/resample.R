@@ -43,7 +43,10 @@ as_results <- function(object, x) {
     starts = if (!is.null(object$starts)) frame(object$starts),
     n_starts = if (is.null(object$n.starts)) 1L else object$n.starts,
     call = if (is.null(object$python)) "" else object$python$call,
-    versions = do.call(reticulate::dict, as.list(object$python$versions)),
+    # dict() would take a name for the variable that has it
+    versions = reticulate::py_dict(
+      as.list(names(object$python$versions)), unname(as.list(object$python$versions))
+    ),
     data_sha256 = object$python$data_sha256
   )
 }
