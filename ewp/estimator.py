@@ -129,7 +129,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     n_iter_ : int
         Number of MM steps.
     trace_ : DataFrame
-        One row an iteration, see `EWPResults.objective_trace`.
+        One row per iteration, see `EWPResults.objective_trace`.
     results_ : EWPResults
         The statistician's view of the fit.
     n_features_in_, feature_names_in_

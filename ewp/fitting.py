@@ -64,7 +64,7 @@ class FittedModel(NamedTuple):
 
 
 def align_options(options: FitOptions, columns: pd.Index | None) -> FitOptions:
-    """Bring what has an entry a feature into the order of the data's columns, without its names."""
+    """Bring what has an entry per feature into the order of the columns, without its names."""
 
     def aligned(name: str) -> Any:
         value = align_to_columns(name, getattr(options, name), columns)
@@ -348,7 +348,7 @@ def to_results(
 
 
 def _tabulate_starts(found: Fit) -> pd.DataFrame:
-    """One row a distinct optimum, the lowest first."""
+    """One row per distinct optimum, the lowest first."""
     starts = found.starts
     return pd.DataFrame(
         {

@@ -41,7 +41,7 @@ class LambdaSelection(SummaryMixin):
     Attributes
     ----------
     table : DataFrame
-        One row a candidate: scaling, form, penalty (in all and a row), mean and standard error
+        One row per candidate: scaling, form, penalty (in all and per row), mean and standard error
         of the criterion, effective number of features, stability (mean adjusted Rand index
         between the replicates' partitions or, with the stability criterion, between the two of
         every pair; none with the gap), number of replicates (folds, pairs, permutations), and
@@ -124,7 +124,9 @@ class LambdaSelection(SummaryMixin):
         title = f"Selection of lambda, {self.criterion} criterion"
         notes = [self.reason, f"mean: {self.unit}."]
         if (table["replicates"] < table["replicates"].max()).any():
-            notes.append("Candidates with fewer replicates were given up: far below the best.")
+            notes.append(
+                "Candidates far below the best after some replicates were not scored further."
+            )
         return render_table(title, table, notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -137,7 +139,7 @@ class LambdaSelection(SummaryMixin):
         Returns
         -------
         Axes
-            Hollow points were given up after their first replicates.
+            Hollow points were not scored further after their first replicates.
 
         Raises
         ------
@@ -177,7 +179,7 @@ class KSelection(SummaryMixin):
     Attributes
     ----------
     table : DataFrame
-        One row a number of clusters: the chosen penalty, scaling and form at it, mean and
+        One row per number of clusters: the chosen penalty, scaling and form at it, mean and
         standard error of the criterion there, and the lead of the best number over it with the
         standard error of that difference, over held-out rows. Numbers for which the rows are too
         few have no scores.
@@ -211,7 +213,8 @@ class KSelection(SummaryMixin):
         notes = [
             f"k = {self.k}: {self.rule}.",
             f"mean: {self.unit}.",
-            "lead: of the best number over this one, compared row by row where rows are scored.",
+            "lead: mean score of the best number minus that of this one, compared row by row where "
+            "rows are scored; se_lead: standard error of this difference.",
         ]
         if not self.complete:
             notes.append("The selection was interrupted: finished numbers only.")
@@ -410,7 +413,9 @@ def select_k(
     slack = 1.0 if rule == "1se" else 0.0
     close = table["lead"] <= slack * table["se_lead"] + ROUNDING
     chosen = int(table.loc[close, "k"].min())
-    words = f"the smallest within {slack:g} SE of the best ({best})" if slack else "the best"
+    words = "the best"
+    if slack:
+        words = f"the smallest within one standard error of the difference to the best ({best})"
     made = outcomes[best].criterion
     complete = len(outcomes) == len(numbers)
     return KSelection(

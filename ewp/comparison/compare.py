@@ -349,7 +349,7 @@ def _on_simplex(weights: Any, X: Array, name: str) -> Array | None:
 
 
 def tabulate_scores(methods: list[Method], trials: list[list[Outcome]]) -> pd.DataFrame:
-    """One row a trial and method: the scores and the seconds."""
+    """One row per trial and method: the scores and the seconds."""
     return pd.DataFrame(
         [
             {"trial": t, "method": method.name, **outcome.scores, "seconds": outcome.seconds}
@@ -362,7 +362,7 @@ def tabulate_scores(methods: list[Method], trials: list[list[Outcome]]) -> pd.Da
 def tabulate_weights(
     methods: list[Method], trials: list[list[Outcome]], columns: pd.Index
 ) -> pd.DataFrame:
-    """One row a weighting method and trial, one column a feature; rows sum to 1."""
+    """One row per weighting method and trial, one column per feature; rows sum to 1."""
     found = {
         (method.name, t): outcomes[i].weights
         for i, method in enumerate(methods)

@@ -207,7 +207,7 @@ def _ends_of_columns(block: Array) -> tuple[Array, Array]:
     fold = min(_FOLDED // p, rows // 2)
     if fold < 2 or not block.flags.c_contiguous:
         return block.min(axis=0), block.max(axis=0)
-    # several rows side by side are one long loop instead of a short one a row
+    # several rows side by side are one long loop instead of a short one per row
     whole = rows // fold * fold
     wide = block[:whole].reshape(-1, fold * p)
     low, high = wide.min(axis=0).reshape(fold, p), wide.max(axis=0).reshape(fold, p)
@@ -437,14 +437,14 @@ def check_weight_values(weight: Any, *, first_row: int = 0) -> Array:
 
 
 def align_to_columns(name: str, value: Any, columns: pd.Index | None) -> Any:
-    """Bring an option with an entry a feature into the order of the data's columns.
+    """Bring an option with an entry per feature into the order of the data's columns.
 
     Parameters
     ----------
     name : str
         Name of the option, for the message.
     value : object
-        A Series by feature or a DataFrame with a column a feature is matched by name; anything
+        A Series by feature or a DataFrame with a column per feature is matched by name; anything
         else, and default labels 0, 1, ..., by position.
     columns : Index or None
         The data's column names; None if they have none.

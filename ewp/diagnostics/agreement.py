@@ -67,7 +67,7 @@ class Agreement(SummaryMixin):
     numbers : pandas.Series
         The new number of each cluster of the other clustering, by its own name.
     weights : pandas.DataFrame or None
-        One row a feature: ``this``, ``other`` (both sum to 1) and ``difference``, other minus
+        One row per feature: ``this``, ``other`` (both sum to 1) and ``difference``, other minus
         this; None if the other clustering has no weights.
     centroid_distance : float
         Root mean square distance of matched centroids in this fit's metric; NaN if unknown.

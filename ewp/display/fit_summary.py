@@ -157,8 +157,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     if k > 1 and results.s0 > critical + 1e-6 * abs(critical) > -np.inf:
         yield (
             f"The annealing starts at s0 = {number(results.s0)}, above the critical exponent "
-            f"{number(critical)}: down to there all centroids are drawn into "
-            'one point, which may cost the partition. s0="auto" starts below it.'
+            f"{number(critical)}: down to there all centroids converge to one "
+            'point, which may lead to a worse partition. s0="auto" starts below it.'
         )
     excluded = [one_line(name) for name in results.feature_names[results.prior == 0]]
     if excluded:
@@ -177,6 +177,14 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         yield selection_reason(results.selection)
     if is_weighted(results):
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
+    yield (
+        "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "
+        "entropy penalty. withinss: the sum of these distances in each cluster."
+    )
+    yield (
+        "Effective features: exponential of the entropy of the weights. Above the critical "
+        "exponent all centroids converge to one point."
+    )
     if variance_explained(results) is not None:
         yield "explained: share of the feature's variance that lies between the clusters."
 

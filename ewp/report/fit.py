@@ -192,7 +192,7 @@ def _start(results: FittedResults) -> str:
     if results.n_clusters > 1 and np.isfinite(critical):
         below = s0 <= critical + 1e-6 * abs(critical)
         text += (
-            " All centroids are drawn into one point while the exponent is above the critical one, "
+            " All centroids converge to one point while the exponent is above the critical one, "
             f"{number(critical, 3)}; the start lies {'below' if below else 'ABOVE'} it."
         )
     return text.replace(" -", " −")
@@ -200,7 +200,7 @@ def _start(results: FittedResults) -> str:
 
 def _notes(results: FittedResults) -> list[str]:
     """The notes of the summary that the page does not have elsewhere."""
-    told = ("...", "NOT CONVERGED", "lambda =")
+    told = ("...", "NOT CONVERGED", "lambda =", "f_-inf")
     return [note for note in fit_notes(results, TOP) if not note.startswith(told)]
 
 

@@ -60,13 +60,13 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     weights : pandas.Series
         Feature weights by feature name; they sum to 1.
     centroids : pandas.DataFrame
-        One row a cluster, one column a feature, in the units of the data.
+        One row per cluster, one column per feature, in the units of the data.
     labels : pandas.Series
         Cluster of each row of the data, counted from 0; cluster 0 is the largest.
     objective : float
         The limit objective :math:`f_{-\infty}` at the estimates.
     objective_trace : pandas.DataFrame
-        One row an iteration, with the values at the parameters it starts from; the last row
+        One row per iteration, with the values at the parameters it starts from; the last row
         belongs to the estimates.
     s0 : float
         First exponent of the annealing.
@@ -92,7 +92,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     selection : dict or None
         How the penalty was chosen, if it was.
     starts : pandas.DataFrame or None
-        Where the starts ended, one row a distinct optimum, the lowest first: ``objective``,
+        Where the starts ended, one row per distinct optimum, the lowest first: ``objective``,
         ``gap_per_row`` to the lowest, ``starts`` (how many ended there) and ``ari``, the adjusted
         Rand index of the partition with the lowest one's. At most five; None in files of before.
         A lowest optimum that no start reached was found by a fold of the choice of the penalty.
@@ -263,7 +263,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
         return summarise_fit(self, top=top)
 
     def tidy(self) -> pd.DataFrame:
-        """One row a cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
+        """One row per cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
 
         A statistic that shares its name with a feature is preceded by a dot (``.size``).
         """
@@ -275,7 +275,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
         return pd.concat([self.centroids.reset_index(drop=True), statistics], axis=1)
 
     def glance(self) -> pd.DataFrame:
-        """One row a fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
+        """One row per fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
         row = {
             "totss": self.totss,
             "tot.withinss": self.tot_withinss,

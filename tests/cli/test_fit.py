@@ -152,7 +152,7 @@ def test_predict_takes_columns_by_name_and_ignores_others(tmp_path, table, frame
         ({}, ["--columns", "z"], "has no column 'z'"),
         ({"a": np.nan}, [], "with --dropna, or fill them in first"),
         ({"a": np.nan}, ["--dropna"], "every row of 'other.csv' has a missing value; fill them"),
-        ({"a": np.inf}, [], "infinite values in 'a'; mend them\n"),
+        ({"a": np.inf}, [], "infinite values in 'a'; correct them\n"),
         ({"a": "x"}, [], "'a' ('x' in line 2); the model needs numbers there\n"),
     ],
 )

@@ -28,7 +28,7 @@
 #' @param x A numeric matrix, a data frame of numeric columns, or a numeric vector.
 #' @param formula A formula without a response, such as `~ a + log(b)` or `~ . - name`.
 #' @param data A data frame in which the formula is evaluated.
-#' @param centers,k Number of clusters, or a matrix with one starting centre a row: two names of one
+#' @param centers,k Number of clusters, or a matrix with one starting centre per row: two names of one
 #'   argument, the first as in [stats::kmeans()].
 #' @param iter.max Largest number of steps. The third argument by position, as in `kmeans()`.
 #' @param lambda Entropy penalty, in the units of a sum over rows: it must grow like the number of
@@ -81,13 +81,13 @@
 #' \item{weights}{Weights of the columns, named, summing to 1.}
 #' \item{lambda, s0, eta}{Penalty, first exponent and factor that were used.}
 #' \item{objective}{The objective in the limit.}
-#' \item{trace}{A data frame with one row a step: phase, exponent, objective and size of the step.}
+#' \item{trace}{A data frame with one row per step: phase, exponent, objective and size of the step.}
 #' \item{converged}{Whether a fixed point was reached.}
 #' \item{scaling, dispersion}{Scaling and form of the weights that were used.}
 #' \item{effective_features}{Exponential of the weights' entropy: the number of columns if all
 #'   weights are equal, 1 if one column has it all.}
 #' \item{critical_exponent}{See `s0`.}
-#' \item{starts, n.starts}{Where the starts ended, a data frame with one row a distinct optimum (its
+#' \item{starts, n.starts}{Where the starts ended, a data frame with one row per distinct optimum (its
 #'   objective, how many starts ended there, adjusted Rand index with the best), and their number.}
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
@@ -279,12 +279,12 @@ selection_reason <- function(record) {
     return(paste(named(chosen), "is the middle of the grid: there are too few rows to choose."))
   }
   text <- sprintf(
-    "%s chosen by the %s criterion: %.4g %s (se %.2g), %s (%.4g) of %d candidates.", named(chosen),
+    "%s chosen by the %s criterion: %.4g %s (standard error %.2g), %s (%.4g) of %d candidates.", named(chosen),
     record$criterion, chosen$score, record$unit, chosen$se, record$rule, record$best_score,
     as.integer(record$candidates)
   )
   if (!is.null(record$runner_up)) {
-    text <- sprintf("%s Runner-up: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
+    text <- sprintf("%s Next best: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
   }
   text <- paste0(text, alike_penalties(record$alike))
   if (!record$complete) text <- paste(text, "The selection was interrupted: finished replicates only.")
