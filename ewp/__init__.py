@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ewp import datasets, peers
     from ewp.comparison.compare import compare
     from ewp.data.outliers import OutlierWarning
+    from ewp.data.scales import ScaleWarning
     from ewp.estimator import EWP, fit
     from ewp.results.results import EWPResults
     from ewp.select import select_k, select_lambda
@@ -25,6 +26,7 @@ __all__ = [
     "EWP",
     "EWPResults",
     "OutlierWarning",
+    "ScaleWarning",
     "compare",
     "critical_exponent",
     "datasets",
@@ -39,6 +41,7 @@ _HOMES = {
     "EWP": "estimator",
     "EWPResults": "results.results",
     "OutlierWarning": "data.outliers",
+    "ScaleWarning": "data.scales",
     "compare": "comparison.compare",
     "critical_exponent": "solver.critical_exponent",
     "fit": "estimator",

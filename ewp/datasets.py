@@ -64,7 +64,7 @@ class Simulation:
     Attributes
     ----------
     X : ndarray of shape (n, p)
-        The data, one row a point.
+        The data, one row per point.
     labels : ndarray of shape (n,)
         True cluster of each row, integers from 0 to k - 1, each occurring at least once.
     relevant : ndarray of int

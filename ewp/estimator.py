@@ -29,8 +29,10 @@ from ewp.data.validation import (
     row_names,
 )
 from ewp.engine.array import centroid_distances, nearest_centroids
-from ewp.engine.dask import lazy_distances, lazy_labels, lazy_nearest
+from ewp.engine.dask import lazy_distances, lazy_gain, lazy_labels
 from ewp.fitting import fit_model
+from ewp.metrics import mixture_gain
+from ewp.results.partition import partition_mixture
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions
 from ewp.solver.fit import FitOptions
@@ -127,7 +129,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     n_iter_ : int
         Number of MM steps.
     trace_ : DataFrame
-        One row an iteration, see `EWPResults.objective_trace`.
+        One row per iteration, see `EWPResults.objective_trace`.
     results_ : EWPResults
         The statistician's view of the fit.
     n_features_in_, feature_names_in_
@@ -271,14 +273,19 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Opposite of the limit objective on X.
+        """Log-density per observation that rows gain from the partition, in nats.
 
-        The penalty enters in proportion to the number (or weight) of the rows, so that the score
-        of the training data is ``-objective_``. It cannot compare fits with different `lam`.
+        The clusters' proportions, means and pooled variances are a mixture of Gaussians over all
+        features; the score is the mean of its log-density at the rows of X minus that of a single
+        Gaussian. It is larger the better, does not change with the units of a feature, and on rows
+        that were not fitted it compares penalties, scalings, forms and numbers of clusters, as in
+        scikit-learn's ``GridSearchCV``. A penalty there is in the units of a sum over the rows of
+        a training fold; `ewp.select_lambda` takes care of that, and fits in common passes.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
+            Also what `predict` takes.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -286,19 +293,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         -------
         float
         """
-        checked = self._checked(X)
+        rows, *_ = self._checked(X)
+        mixture = partition_mixture(self.results_)
         if is_dask(X):
-            nearest = lazy_nearest(*checked).compute()
+            gain = lazy_gain(rows, *mixture).compute()
             sample_weight = in_memory(sample_weight)
         else:
-            nearest = nearest_centroids(*checked)[1]
-        weight = check_sample_weight(sample_weight, len(nearest), row_names(X))
-        if weight is None:
-            weight = np.ones(len(nearest))
-        results = self.results_
-        share = float(weight.sum() / results.clusters["mass"].sum())
-        penalty = results.objective - results.tot_withinss
-        return -float(weight @ nearest) - share * penalty
+            gain = mixture_gain(rows, *mixture)
+        weight = check_sample_weight(sample_weight, len(gain), row_names(X))
+        return float(np.average(gain, weights=weight))
 
     @property
     def _n_features_out(self) -> int:

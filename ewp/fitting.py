@@ -2,19 +2,21 @@
 
 `fit_model` opens the data, checks the options, settles what is automatic, fits, and dresses the
 outcome in the data's own names. The estimator, `select_lambda`, `select_k` and the command line all
-call it; nothing else does what it does.
+call it; nothing else does what it does. `refit` is the same for results that are there already.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from ewp.common.calls import chain_call, same_as, versions, write_call
 from ewp.common.checks import (
     check_choice,
     check_flag,
@@ -26,20 +28,32 @@ from ewp.common.checks import (
 from ewp.common.parallel import one_blas_thread, tqdm
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.outliers import OutlierWarning, describe_outliers
+from ewp.data.scales import describe_scales
 from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
-from ewp.data.validation import align_to_columns, check_init, check_prior, generator
+from ewp.data.validation import align_to_columns, check_init, check_prior, generator, stated_seed
+from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
 from ewp.engine.base import Engine
+from ewp.report.page import data_hash
+from ewp.results.partition import dispersions_within
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
 from ewp.solver.critical_exponent import check_exponent
-from ewp.solver.fit import Fit, FitOptions, fit_engine
+from ewp.solver.fit import Fit, FitOptions, WarmStart, fit_engine
 
 __all__ = [
     "FittedModel",
     "fit_model",
+    "refit",
+    "state_options",
     "warn_of_outliers",
 ]
+
+#: Options on which no figure depends, and those that a call states otherwise.
+_WITHOUT_EFFECT = ("n_jobs", "progress")
+_UNSTATED = ("n_clusters", "random_state", *_WITHOUT_EFFECT)
+#: Data up to this size are hashed.
+_HASHED_BYTES = 2**28
 
 
 class FittedModel(NamedTuple):
@@ -50,22 +64,29 @@ class FittedModel(NamedTuple):
     outcome: SelectionOutcome | None
 
 
-def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) -> FitOptions:
-    """Check the options of a fit to data with p features, perhaps with names.
+def align_options(options: FitOptions, columns: pd.Index | None) -> FitOptions:
+    """Bring what has an entry per feature into the order of the columns, without its names."""
+
+    def aligned(name: str) -> Any:
+        value = align_to_columns(name, getattr(options, name), columns)
+        return np.asarray(value) if isinstance(value, pd.Series | pd.DataFrame) else value
+
+    return dataclasses.replace(options, init=aligned("init"), prior=aligned("prior"))
+
+
+def check_options(options: FitOptions, p: int) -> FitOptions:
+    """Check the options of a fit to data with p features.
 
     Parameters
     ----------
     options : FitOptions
-        As the user stated them.
+        As the user stated them, in the order of the columns.
     p : int
-    columns : Index or None
-        Names by which the entries of `init` and `prior` are found.
 
     Returns
     -------
     FitOptions
-        Checked, with arrays for `init` and `prior` in the order of the columns, and settled if
-        `lam` is a number.
+        Checked, with arrays for `init` and `prior`, and settled if `lam` is a number.
     """
     k = check_integer("n_clusters", options.n_clusters, least=1)
     check_scale(options.scale)
@@ -87,8 +108,8 @@ def check_options(options: FitOptions, p: int, columns: pd.Index | None = None) 
         max_iter=check_integer("max_iter", options.max_iter, least=1),
         tol=check_number("tol", options.tol, above=0),
         s0="auto" if (first := check_exponent(options.s0)) is None else first,
-        init=check_init(align_to_columns("init", options.init, columns), k, p),
-        prior=check_prior(align_to_columns("prior", options.prior, columns), p),
+        init=check_init(options.init, k, p),
+        prior=check_prior(options.prior, p),
     )
     return checked if isinstance(lam, str) else checked.settle()
 
@@ -108,6 +129,52 @@ def check_starts(n_init: Any) -> int | str:
             raise ValueError(f'n_init={n_init!r} must be a positive whole number or "auto"')
         return n_init
     return check_integer("n_init", n_init, least=1)
+
+
+def state_options(
+    selection: SelectionOptions, options: FitOptions, weight: Any = None
+) -> dict[str, Any]:
+    """Options that a call has to state: all that differ from the defaults, and the seed.
+
+    Parameters
+    ----------
+    selection : SelectionOptions
+        As the user stated them.
+    options : FitOptions
+        As the user stated them, with a seed.
+    weight : array-like or None
+        Sample weights.
+    """
+    stated = {
+        one.name: value
+        for given in (selection, options)
+        for one in dataclasses.fields(given)
+        if one.name not in (*_UNSTATED, "partial")
+        and not same_as(value := getattr(given, one.name), one.default)
+    }
+    if weight is not None:
+        stated["sample_weight"] = weight
+    return stated | {"random_state": options.random_state}
+
+
+def write_fit_call(options: FitOptions, selection: SelectionOptions, weight: Any) -> str:
+    """Write the call of a fit, by the door at which its options can be stated."""
+    plain = SelectionOptions()
+    if options.lam == "auto":
+        stated = state_options(selection, options, weight)
+        if stated.keys() - state_options(plain, options, weight).keys():
+            asked = ["X", options.n_clusters]
+            return write_call("ewp.select_lambda", asked, stated, attribute=".results")
+    return write_call("ewp.fit", ["X", options.n_clusters], state_options(plain, options, weight))
+
+
+def warn_of_scales(
+    variances: np.ndarray, columns: pd.Index, used: np.ndarray, *, stacklevel: int
+) -> None:
+    """Warn of features of very different scale that are left as they are."""
+    told = describe_scales(variances, columns, used)
+    if told is not None:
+        warnings.warn(told, stacklevel=stacklevel + 1)
 
 
 def warn_of_outliers(source: ArraySource | DaskSource, engine: Engine | None = None) -> None:
@@ -133,7 +200,11 @@ def warn_of_outliers(source: ArraySource | DaskSource, engine: Engine | None = N
 
 @one_blas_thread()
 def fit_model(
-    X: Any, sample_weight: Any, options: FitOptions, selection: SelectionOptions
+    X: Any,
+    sample_weight: Any,
+    options: FitOptions,
+    selection: SelectionOptions,
+    known: Sequence[WarmStart] = (),
 ) -> FittedModel:
     """Fit EWP to whatever holds the data.
 
@@ -145,24 +216,38 @@ def fit_model(
         As the user stated them.
     selection : SelectionOptions
         How to choose the penalty if it is "auto".
+    known : sequence of WarmStart
+        Partitions found before, which are tried too.
     """
     source = open_source(X, sample_weight)
-    options = check_options(options, source.p, source.columns)
+    stated = align_options(options, source.columns)
+    options = check_options(stated, source.p)
     k = options.n_clusters
     source.check_clusters(k)
     if isinstance(source, ArraySource):
         warn_of_outliers(source)
+    # what is stated is drawn from: a generator, or chance, could not be had again
+    stated = dataclasses.replace(
+        stated, n_clusters=k, random_state=stated_seed(options.random_state)
+    )
+    options = dataclasses.replace(options, random_state=stated.random_state)
     fitting = generator(options.random_state)
-    outcome, warm_starts = None, []
+    outcome, warm_starts = None, [*known]
     if options.lam == "auto":
         rows, weight, factor = rows_for_selection(source, k, whole=selection.needs_all_rows)
         outcome = select_candidate(rows, weight, options, selection)
         # a single start may fail where those of the folds did not
-        options, warm_starts = outcome.apply(options, factor), outcome.warm_starts(factor)
+        options = outcome.apply(options, factor)
+        warm_starts += outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:
         engine = make_engine(source, k, scale=options.scale, n_jobs=options.n_jobs)
         if isinstance(source, DaskSource):
             warn_of_outliers(source, engine)
+        if stated.scale == "auto" and outcome is None:
+            used = engine.varying if options.prior is None else options.prior > 0
+            warn_of_scales(
+                engine.squares / engine.total, source.names[1], used & engine.varying, stacklevel=4
+            )
         found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
     if not found.solution.converged:
         warnings.warn(
@@ -170,7 +255,46 @@ def fit_model(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return FittedModel(to_results(found, options, source, outcome), found, outcome)
+    results = to_results(found, options, source, outcome)
+    weight = getattr(source, "sample_weight", source.weight)
+    results.call = write_fit_call(stated, selection, weight)
+    return FittedModel(results, found, outcome)
+
+
+def refit(
+    results: EWPResults, *, X: Any = None, sample_weight: Any = None, **options: Any
+) -> EWPResults:
+    """Fit the data of results again, see `EWPResults.refit`."""
+    rows, own = results.rows_of(X)
+    if own and sample_weight is not None:
+        raise ValueError(
+            "sample_weight belongs to X: these results hold their data and weights themselves"
+        )
+    weight = results.sample_weight if own else sample_weight
+    if weight is None and is_weighted(results):
+        raise ValueError(
+            "the fit had sample weights, which these results do not hold: pass X and sample_weight"
+        )
+    names = {one.name for one in dataclasses.fields(FitOptions)}
+    for name in options:
+        if name not in names:
+            raise TypeError(
+                f"refit() got an unexpected keyword argument {name!r}; it is no option of EWP"
+            )
+    asked = dataclasses.replace(results.fit_options, **options)
+    dispersion = dispersions_within(results)
+    known = []
+    if asked.n_clusters == results.n_clusters and asked.polish and dispersion is not None:
+        known = [WarmStart(results.centroids.to_numpy(dtype=float), dispersion)]
+    again = fit_model(rows, weight, asked, SelectionOptions(), known).results
+    if results.call:
+        stated = {name: value for name, value in options.items() if name not in _WITHOUT_EFFECT}
+        if "random_state" in stated:
+            stated["random_state"] = again.fit_options.random_state
+        again.call = chain_call(results.call, write_call(".refit", [], stated))
+    else:
+        again.call = ""
+    return again
 
 
 def to_results(
@@ -192,8 +316,8 @@ def to_results(
         How the penalty was chosen, if it was.
     """
     rows, columns = source.names
-    seed = options.random_state
-    plain = int(seed) if isinstance(seed, int | np.integer) else None
+    hashed = 8 * source.n * source.p <= _HASHED_BYTES
+    here = source.array if isinstance(source, ArraySource) and source.in_memory else None
     clusters = pd.RangeIndex(options.n_clusters, name="cluster")
     trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))
@@ -219,8 +343,7 @@ def to_results(
         scale=found.scale,
         prior=found.prior,
         critical_exponent=found.critical_exponent,
-        # a generator would go on, and could not always be pickled
-        fit_options=dataclasses.replace(options, random_state=plain),
+        fit_options=options,
         named_features=source.columns is not None,
         selection=None if outcome is None else outcome.record(),
         starts=_tabulate_starts(found),
@@ -229,11 +352,13 @@ def to_results(
         sample_weight=source.weight,
         spread=found.deviations,
         decorrelation=found.decorrelation,
+        versions=versions(),
+        data_sha256=data_hash(here) if hashed else None,
     )
 
 
 def _tabulate_starts(found: Fit) -> pd.DataFrame:
-    """One row a distinct optimum, the lowest first."""
+    """One row per distinct optimum, the lowest first."""
     starts = found.starts
     return pd.DataFrame(
         {

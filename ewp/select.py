@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ewp.common.calls import chain_call, write_call
 from ewp.common.checks import check_choice, check_integer
 from ewp.data.sources import open_source
-from ewp.data.validation import generator
+from ewp.data.validation import stated_seed
 from ewp.display.selection import plot_k, plot_lambda, selection_reason
 from ewp.display.summary import EWPSummary, SummaryMixin, render_table
 from ewp.engine import rows_for_selection
-from ewp.fitting import fit_model
+from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome
 from ewp.selection.search import ROUNDING, paired_difference
@@ -40,7 +41,7 @@ class LambdaSelection(SummaryMixin):
     Attributes
     ----------
     table : DataFrame
-        One row a candidate: scaling, form, penalty (in all and a row), mean and standard error
+        One row per candidate: scaling, form, penalty (in all and per row), mean and standard error
         of the criterion, effective number of features, stability (mean adjusted Rand index
         between the replicates' partitions or, with the stability criterion, between the two of
         every pair; none with the gap), number of replicates (folds, pairs, permutations), and
@@ -58,6 +59,8 @@ class LambdaSelection(SummaryMixin):
         False if the selection was interrupted.
     results : EWPResults
         The fit to all rows with the chosen options.
+    call : str
+        What gives the selection again, the data called X.
     """
 
     table: pd.DataFrame
@@ -69,9 +72,10 @@ class LambdaSelection(SummaryMixin):
     reason: str
     complete: bool
     results: EWPResults
+    call: str = ""
 
     @classmethod
-    def of(cls, outcome: SelectionOutcome, results: EWPResults) -> LambdaSelection:
+    def of(cls, outcome: SelectionOutcome, results: EWPResults, call: str = "") -> LambdaSelection:
         """Dress an outcome and the fit it led to."""
         return cls(
             table=_tabulate(outcome),
@@ -83,7 +87,25 @@ class LambdaSelection(SummaryMixin):
             reason=selection_reason(outcome.record()),
             complete=outcome.complete,
             results=results,
+            call=call,
         )
+
+    def fit_at(self, lam: float, **options: Any) -> EWPResults:
+        """Fit at another penalty, with the scaling and the form that were chosen.
+
+        Parameters
+        ----------
+        lam : float
+            In the units of a sum over all rows, such as an entry of the table.
+        **options
+            Other options to change, as in `EWPResults.refit`; by default all are kept.
+
+        Returns
+        -------
+        EWPResults
+        """
+        again: EWPResults = self.results.refit(lam=lam, **options)
+        return again
 
     def summary(self) -> EWPSummary:
         """Printed account of the selection, as text, HTML or LaTeX."""
@@ -102,7 +124,9 @@ class LambdaSelection(SummaryMixin):
         title = f"Selection of lambda, {self.criterion} criterion"
         notes = [self.reason, f"mean: {self.unit}."]
         if (table["replicates"] < table["replicates"].max()).any():
-            notes.append("Candidates with fewer replicates were given up: far below the best.")
+            notes.append(
+                "Candidates far below the best after some replicates were not scored further."
+            )
         return render_table(title, table, notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -115,7 +139,7 @@ class LambdaSelection(SummaryMixin):
         Returns
         -------
         Axes
-            Hollow points were given up after their first replicates.
+            Hollow points were not scored further after their first replicates.
 
         Raises
         ------
@@ -155,7 +179,7 @@ class KSelection(SummaryMixin):
     Attributes
     ----------
     table : DataFrame
-        One row a number of clusters: the chosen penalty, scaling and form at it, mean and
+        One row per number of clusters: the chosen penalty, scaling and form at it, mean and
         standard error of the criterion there, and the lead of the best number over it with the
         standard error of that difference, over held-out rows. Numbers for which the rows are too
         few have no scores.
@@ -169,6 +193,8 @@ class KSelection(SummaryMixin):
         The fits at all numbers.
     complete : bool
         False if the selection was interrupted: the table has the numbers that were finished.
+    call : str
+        What gives the selection again, the data called X.
     """
 
     table: pd.DataFrame
@@ -179,6 +205,7 @@ class KSelection(SummaryMixin):
     results: EWPResults
     fits: dict[int, EWPResults]
     complete: bool = True
+    call: str = ""
 
     def summary(self) -> EWPSummary:
         """Printed account of the selection, as text, HTML or LaTeX."""
@@ -186,7 +213,8 @@ class KSelection(SummaryMixin):
         notes = [
             f"k = {self.k}: {self.rule}.",
             f"mean: {self.unit}.",
-            "lead: of the best number over this one, compared row by row where rows are scored.",
+            "lead: mean score of the best number minus that of this one, compared row by row where "
+            "rows are scored; se_lead: standard error of this difference.",
         ]
         if not self.complete:
             notes.append("The selection was interrupted: finished numbers only.")
@@ -277,9 +305,16 @@ def select_lambda(
     """
     _refuse_penalty(options)
     how = SelectionOptions(lams, criterion, cv, rule, n_lams)
-    results, _, outcome = fit_model(X, sample_weight, _fit_options(k, options), how)
+    asked = _with_seed(_fit_options(k, options))
+    results, _, outcome = fit_model(X, sample_weight, asked, how)
     assert outcome is not None
-    return LambdaSelection.of(outcome, results)
+    stated = state_options(how, asked, sample_weight)
+    return LambdaSelection.of(outcome, results, write_call("ewp.select_lambda", ["X", k], stated))
+
+
+def _with_seed(options: FitOptions) -> FitOptions:
+    """Options with a seed that can be stated."""
+    return dataclasses.replace(options, random_state=stated_seed(options.random_state))
 
 
 def _fit_options(k: int, options: dict[str, Any]) -> FitOptions:
@@ -349,14 +384,17 @@ def select_k(
     source = open_source(X, sample_weight)
     source.check_clusters(numbers[-1])
     how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False)
+    seeded = _with_seed(_fit_options(numbers[-1], options | {"random_state": random_state}))
+    stated = state_options(how, seeded, sample_weight)
+    if rule != "1se":
+        stated = {"rule": rule} | stated
+    call = write_call("ewp.select_k", ["X", ks if isinstance(ks, range) else numbers], stated)
     rows, _, _ = rows_for_selection(source, numbers[-1], whole=how.needs_all_rows)
     how = how.with_folds(rows)
-    if not isinstance(random_state, int | np.integer):
-        random_state = int(generator(random_state).integers(2**31))
     outcomes: dict[int, SelectionOutcome] = {}
     fits: dict[int, EWPResults] = {}
     for k in numbers:
-        asked = _fit_options(k, options | {"random_state": random_state})
+        asked = dataclasses.replace(seeded, n_clusters=k)
         try:
             results, _, outcome = fit_model(X, sample_weight, asked, how)
         except KeyboardInterrupt:
@@ -370,14 +408,19 @@ def select_k(
             break
         assert outcome is not None
         outcomes[k], fits[k] = outcome, results
+        results.call = chain_call(call, f".fits[{k}]")
     table, best = _lead_table(outcomes)
     slack = 1.0 if rule == "1se" else 0.0
     close = table["lead"] <= slack * table["se_lead"] + ROUNDING
     chosen = int(table.loc[close, "k"].min())
-    words = f"the smallest within {slack:g} SE of the best ({best})" if slack else "the best"
+    words = "the best"
+    if slack:
+        words = f"the smallest within one standard error of the difference to the best ({best})"
     made = outcomes[best].criterion
     complete = len(outcomes) == len(numbers)
-    return KSelection(table, chosen, made.name, made.unit, words, fits[chosen], fits, complete)
+    return KSelection(
+        table, chosen, made.name, made.unit, words, fits[chosen], fits, complete, call
+    )
 
 
 def _numbers(ks: Any) -> list[int]:

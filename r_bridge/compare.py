@@ -47,14 +47,14 @@ class SparclComparison(PrintedResult):
     Attributes
     ----------
     table : DataFrame
-        One row a method (``sparcl``, ``native``, ``EWP``): number of selected ``features``,
+        One row per method (``sparcl``, ``native``, ``EWP``): number of selected ``features``,
         ``ARI`` with sparcl's partition, correlation ``weight r`` with its weights, ``overlap`` of
         the selected features (shared by both among chosen by either), ``ARI truth`` if the groups
         are known.
     weights : DataFrame
-        Weights, one column a method, each summing to 1.
+        Weights, one column per method, each summing to 1.
     labels : DataFrame
-        Clusters, one column a method, numbered as sparcl's as far as they match.
+        Clusters, one column per method, numbered as sparcl's as far as they match.
     centers : DataFrame
         Centroids from which all three started.
     wbound, lam : float
@@ -169,7 +169,7 @@ def compare_with_sparcl(
 def _side_by_side(
     found: dict[str, tuple[np.ndarray, NDArray[np.float64]]], data: Data
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Matched labels and normalised weights, one column a method."""
+    """Matched labels and normalised weights, one column per method."""
     reference = pd.Series(found["sparcl"][0], index=data.rows)
     labels = pd.DataFrame(
         {name: matched(pd.Series(x, index=data.rows), reference) for name, (x, _) in found.items()}
@@ -207,12 +207,12 @@ def agreement_table(
     y: pd.Series | None = None,
     tol: float = 1e-4,
 ) -> pd.DataFrame:
-    """One row a method: what it selected, and how far it agrees with the reference.
+    """One row per method: what it selected, and how far it agrees with the reference.
 
     Parameters
     ----------
     labels, weights : DataFrame
-        One column a method.
+        One column per method.
     reference : str
         Method the others are compared with.
     y : Series, optional
@@ -264,9 +264,9 @@ def plot_comparison(weights: pd.DataFrame, labels: pd.DataFrame, *, top: int = 1
     Parameters
     ----------
     weights : DataFrame
-        One row a feature and one column a method, each summing to 1.
+        One row per feature and one column per method, each summing to 1.
     labels : DataFrame
-        One row an observation and one column a method; the first is the reference.
+        One row per observation and one column per method; the first is the reference.
     top : int, default 15
         Number of features to draw: those with the largest weight in any method.
 

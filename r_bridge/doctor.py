@@ -286,7 +286,7 @@ def _numbers(version: str | None) -> tuple[int, ...]:
 
 
 def _find_problems(found: Environment) -> tuple[Problem, ...]:
-    """What is missing or broken, in the order to mend it."""
+    """What is missing or broken, in the order to repair it."""
     problems: list[Problem] = []
     if found.other_ewp is not None:
         problems.append(_two_packages(found.other_ewp))
@@ -294,7 +294,7 @@ def _find_problems(found: Environment) -> tuple[Problem, ...]:
         problems.append(_no_r())
     elif found.r_version is None:
         text = f"R is there but does not run: {found.failure}"
-        cure = "Run R in a terminal and mend what it says; often it is the file .Rprofile."
+        cure = "Run R in a terminal and repair what it says; often it is the file .Rprofile."
         problems.append(Problem(text, cure, RNotFoundError))
     if found.rpy2 is None:
         # The cure for a missing R brings the tools.

@@ -171,16 +171,16 @@ class SparseKMeansPath(PrintedResult):
 
     @property
     def weights(self) -> pd.DataFrame:
-        """Weights, one row a feature and one column a bound."""
+        """Weights, one row per feature and one column per bound."""
         return pd.concat([fit.weights for fit in self.fits], axis=1, keys=self.bounds)
 
     @property
     def labels(self) -> pd.DataFrame:
-        """Clusters, one row an observation and one column a bound."""
+        """Clusters, one row per observation and one column per bound."""
         return pd.concat([fit.labels for fit in self.fits], axis=1, keys=self.bounds)
 
     def table(self, tol: float = 1e-4) -> pd.DataFrame:
-        """One row a bound: selected features, criterion, within-cluster sums, iterations."""
+        """One row per bound: selected features, criterion, within-cluster sums, iterations."""
         rows = [
             {
                 "features": len(fit.selected(tol)),
@@ -206,10 +206,10 @@ class SparseGapTable(PrintedResult):
     Attributes
     ----------
     table : DataFrame
-        One row a bound: ``criterion`` on the data, ``gap``, its standard deviation ``sd`` over
+        One row per bound: ``criterion`` on the data, ``gap``, its standard deviation ``sd`` over
         the permutations, and ``nonzero``, the number of weights that sparcl counts as not zero.
     permuted : DataFrame
-        Criterion on permuted data, one row a bound and one column a permutation.
+        Criterion on permuted data, one row per bound and one column per permutation.
     bestw : float
         Bound with the largest gap.
     seed : int

@@ -59,7 +59,7 @@ def kmeans_sparse_cluster(
     Returns
     -------
     SparseKMeansPath
-        One fit a bound.
+        One fit per bound.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class KMeans(PrintedResult):
         return self.centers
 
     def tidy(self) -> pd.DataFrame:
-        """One row a cluster: its mean, ``size``, ``withinss`` and number, as broom has them."""
+        """One row per cluster: its mean, ``size``, ``withinss`` and number, as broom has them."""
         sizes = pd.DataFrame({"size": self.size, "withinss": self.withinss})
         return self.centers.join(sizes).reset_index().rename_axis(columns=None)
 

@@ -7,12 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import ewp
 from ewp import EWP
 from ewp.datasets import make_simulation2
 from ewp.solver.fit import FitOptions
@@ -44,13 +48,45 @@ def test_labels_equal_predictions(data):
         np.testing.assert_array_equal(model.transform(X).argmin(axis=1), model.labels_)
 
 
-def test_score_of_the_training_data_is_minus_the_objective(data):
+def test_score_is_the_log_density_that_rows_gain_from_the_partition(data):
     X, _ = data
-    weight = np.random.default_rng(0).uniform(0, 2, len(X))
+    weight = np.random.default_rng(0).uniform(1, 2, len(X))
     model = EWP(4, 10.0, random_state=0).fit(X, sample_weight=weight)
-    assert model.score(X, sample_weight=weight) == pytest.approx(-model.objective_, rel=1e-10)
-    twice = model.score(np.vstack([X, X]), sample_weight=np.r_[weight, weight])
-    assert twice == pytest.approx(-2 * model.objective_, rel=1e-10)
+    new = X[:50] + 0.01
+    mass = np.bincount(model.labels_, weight)
+    total = mass.sum()
+    mean = weight @ X / total
+    of = (model.labels_ == np.arange(4)[:, None]) * weight
+    means = of @ X / mass[:, None]
+    within = weight @ (X - means[model.labels_]) ** 2 / (total - 4)
+    variance = weight @ (X - mean) ** 2 / (total - 1)
+    joint = [
+        m / total * multivariate_normal(mu, np.diag(within * (1 + 1 / m))).pdf(new)
+        for m, mu in zip(mass, means, strict=True)
+    ]
+    single = multivariate_normal(mean, np.diag(variance * (1 + 1 / total))).logpdf(new)
+    wanted = np.log(np.sum(joint, axis=0)) - single
+    assert model.score(new) == pytest.approx(wanted.mean(), rel=1e-9)
+    shares = np.linspace(0.1, 1, 50)
+    weighted = model.score(new, sample_weight=shares)
+    assert weighted == pytest.approx(np.average(wanted, weights=shares), rel=1e-9)
+    assert EWP(1, 10.0, random_state=0).fit(X).score(new) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_grid_search_over_penalties_finds_the_clusters():
+    """The objective, which was the score, falls without bound as the penalty grows."""
+    X, y, _ = make_simulation2(4, n=200, p=10, n_relevant=3, random_state=1)
+    X = 1e3 * X
+    lams = 0.8 * ewp.lambda_path(X, 4, 6, scale="standard")
+    model = EWP(4, scale="standard", n_init=5, random_state=0)
+    found = GridSearchCV(model, {"lam": lams}, cv=4).fit(X)
+    assert found.best_params_["lam"] < lams[-1]
+    assert adjusted_rand_score(y, found.best_estimator_.labels_) == 1.0
+    assert adjusted_rand_score(y, model.set_params(lam=lams[-1]).fit(X).labels_) < 0.9
+    again = GridSearchCV(model, {"lam": lams}, cv=4).fit(X / 1e3)
+    np.testing.assert_allclose(
+        again.cv_results_["mean_test_score"], found.cv_results_["mean_test_score"], rtol=1e-6
+    )
 
 
 def test_transform_is_the_weighted_distance(data):

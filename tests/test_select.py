@@ -33,7 +33,7 @@ def test_auto_is_the_default_and_equals_the_fit_with_what_it_chose(data):
     np.testing.assert_array_equal(given.weights, auto.weights)
     text = str(auto.summary())
     assert "predictive criterion" in " ".join(text.split())
-    assert "Runner-up" in text
+    assert "Next best" in text
     assert "selection" not in given.options
 
 
@@ -121,7 +121,7 @@ def test_summary_says_what_the_table_says(data):
     text = " ".join(str(chosen.summary()).split())
     assert chosen.reason in text
     given_up = (table["replicates"] < table["replicates"].max()).any()
-    assert ("were given up" in text) == given_up
+    assert ("were not scored further" in text) == given_up
     assert chosen.reason in " ".join(str(chosen.results.summary()).split())
 
 
@@ -143,8 +143,8 @@ def test_every_rule_works_with_every_criterion(criterion, rule):
         assert of_chosen.item() == pytest.approx(table["mean"].max(), abs=1e-9)
     what = "the most stable" if criterion == "predictive" else "the largest penalty"
     words = {
-        "stable": f"{what} within 0.5 SE of the best",
-        "1se": "the largest penalty within 1 SE of the best",
+        "stable": f"{what} of those within 0.5 standard errors of the difference to the best",
+        "1se": "the largest penalty of those within 1 standard error of the difference to the best",
         "max": "the best",
     }
     assert words[rule] in chosen.reason

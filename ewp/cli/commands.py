@@ -1,4 +1,4 @@
-"""The command line ``ewp``: a thin face over the package, one function a command.
+"""The command line ``ewp``: a thin face over the package, one function per command.
 
 Options are declared in `ewp.cli.options`, tables read by `ewp.cli.tables`, results given back by
 `ewp.cli.output`.

@@ -34,7 +34,7 @@ _TITLES = {
     "sparse": "sparse k-means",
     "ewp": "EWP",
 }
-#: EWP's penalty a row.
+#: EWP's penalty per row.
 _PENALTIES = {"raw": 0.05, "standardised": 0.15}
 
 

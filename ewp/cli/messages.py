@@ -202,7 +202,7 @@ def infinite_values(table: ReadTable, block: np.ndarray) -> InputError:
     """Complain about values that are not finite."""
     names = [table.features[i] for i in np.flatnonzero(np.isinf(block).any(axis=0))]
     out = "" if table.of_model else f", or leave the columns out with {_option('--drop', names)}"
-    return InputError(f"{table.name} has infinite values in {listing(names)}; mend them{out}")
+    return InputError(f"{table.name} has infinite values in {listing(names)}; correct them{out}")
 
 
 def _option(option: str, names: list[str]) -> str:
@@ -243,11 +243,11 @@ def _unparsed(table: ReadTable, message: str) -> str:
     quote, found = _OPEN_QUOTE.search(message), _RAGGED.search(message)
     if quote:
         line = int(quote[1]) + table.first_line
-        return f"a quotation mark in line {line} of {table.name} is never closed; mend the line"
+        return f"a quotation mark in line {line} of {table.name} is never closed; correct the line"
     if not found:
         return f"{table.name} cannot be read: {message}"
     expected, line, saw = (int(number) for number in found.groups())
     return (
         f"line {line + table.first_line - 1} of {table.name} has {saw} fields, the header "
-        f"{expected}; mend the line, or name the separator with --delimiter"
+        f"{expected}; correct the line, or name the separator with --delimiter"
     )

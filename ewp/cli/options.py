@@ -70,8 +70,8 @@ class Dispersion(StrEnum):
 Data = Annotated[
     str,
     typer.Argument(
-        help="Table with a header and one row a point: CSV, TSV or Parquet, gzipped or not; "
-        "- is standard input.",
+        help="Table with a header and one row per observation: CSV, TSV or Parquet, gzipped or "
+        "not; - is standard input.",
         show_default=False,
     ),
 ]

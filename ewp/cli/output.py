@@ -18,8 +18,10 @@ import pandas as pd
 import typer
 
 from ewp.common import __version__
+from ewp.common.calls import versions
 from ewp.common.files import problem_with_target, written_aside, written_together
 from ewp.common.parallel import one_blas_thread
+from ewp.data.scales import ScaleWarning
 from ewp.display.formatting import no_formula
 from ewp.engine.array import nearest_centroids
 from ewp.results.storage import dump
@@ -55,6 +57,11 @@ __all__ = [
     "write_fit",
 ]
 
+#: How the scaling of the features is stated here.
+_STATE_SCALE = (
+    "--scale standard standardises the features, as a choice of the penalty may do; --scale none "
+    "states that raw features are meant"
+)
 NOT_READY, BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 MODEL = "model.npz"
 
@@ -89,7 +96,9 @@ def handle_errors(command: str) -> Iterator[None]:
     """
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, UserWarning):
+        if issubclass(category, ScaleWarning):
+            _print_note(command, f"{message.facts} {_STATE_SCALE}")
+        elif issubclass(category, UserWarning):
             _print_note(command, message)
 
     with warnings.catch_warnings():
@@ -339,6 +348,16 @@ def _data_record(table: TableReader) -> dict[str, Any]:
     }
 
 
+def _origin(call: str, seed: int | None) -> dict[str, Any]:
+    """How to have a result again: the command, the call on the table as X, seed and versions."""
+    return {
+        "command": shlex.join(["ewp", *sys.argv[1:]]),
+        "call": call,
+        "seed": seed,
+        "versions": versions(),
+    }
+
+
 def fit_record(results: EWPResults, table: TableReader) -> dict[str, Any]:
     """A fit as plain data."""
     record = {
@@ -355,6 +374,8 @@ def fit_record(results: EWPResults, table: TableReader) -> dict[str, Any]:
         "effective_features": results.effective_features,
         "between_share": results.betweenss / results.totss if results.totss else math.nan,
         "options": results.options,
+        **_origin(results.call, results.fit_options.random_state),
+        "recipe": results.recipe,
         "clusters": frame_record(results.clusters),
         "weights": results.weights,
         "centroids": frame_record(results.centroids),
@@ -373,6 +394,7 @@ def comparison_record(found: Comparison, table: TableReader) -> dict[str, Any]:
         "n_trials": found.n_trials,
         "reference": found.reference,
         "settings": found.settings,
+        **_origin(found.call, found.seed),
         "table": frame_record(found.table()),
         "scores": frame_record(found.scores.set_index("trial")),
     }

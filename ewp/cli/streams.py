@@ -187,7 +187,7 @@ def open_stream(
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{stream.name} is damaged: {error}") from error
     if not head:
-        raise InputError(f"{stream.name} is empty; it should have a header and one line a row")
+        raise InputError(f"{stream.name} is empty; it should have a header and one line per row")
     if head[:4] == b"PAR1":
         return stream, content, True
     for magic, words in _REFUSED.items():

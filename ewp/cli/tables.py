@@ -292,7 +292,7 @@ class TableReader:
         with complaints.explain_read_errors(self):
             first = next((line for line in lines if line), None)
         if first is None:
-            raise InputError(f"{self.name} is empty; it should have a header and one line a row")
+            raise InputError(f"{self.name} is empty; it should have a header and one line per row")
         if self.reading.header and not any(name.strip() for name in first):
             raise InputError(
                 f"the header of {self.name} has no names; name the columns, or give --no-header"

@@ -382,7 +382,7 @@ def run_replicates(
                         f"the system killed the processes that computed the {what}, probably for "
                         "want of memory; give n_jobs=1, or fewer rows"
                     ) from error
-                how = "a process was killed again and again, probably for want of memory"
+                how = "a process was killed again and again, probably for lack of memory"
             except KeyboardInterrupt:
                 if not done:
                     raise

@@ -49,6 +49,14 @@ class FittedResults(Protocol):
     stability_: Any
     feature_tests_: Any
     agreement_: Any
+    call: str
+    calls: dict[str, str]
+    versions: dict[str, str]
+    data_sha256: str | None
+
+    @property
+    def recipe(self) -> str:
+        """Lines of Python that give the results again."""
 
     @property
     def lam(self) -> float:

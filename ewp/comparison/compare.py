@@ -7,6 +7,7 @@ classes.
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ewp.common.calls import same_as, write_call
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import one_blas_thread, run_replicates
 from ewp.common.types import Array
@@ -27,9 +29,10 @@ from ewp.data.validation import (
     column_names,
     generator,
     row_and_column_names,
+    stated_seed,
 )
 from ewp.engine.array import ArrayEngine
-from ewp.fitting import warn_of_outliers
+from ewp.fitting import warn_of_outliers, warn_of_scales
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
 from ewp.solver.starts import choose_start
@@ -113,6 +116,7 @@ def compare(
     >>> bool(found.table().loc["ewp", "nmi"] > 0.99)
     True
     """
+    asked = dict(locals())
     X = as_table(X)
     array = np.asarray(check_data(X), dtype=np.float64)
     k = check_integer("k", k, least=1)
@@ -131,9 +135,13 @@ def compare(
     named = name_methods(methods)
     called = _reference(reference, list(named))
     classes = _classes(y, len(array))
-    rng = generator(random_state)
+    stated = stated_seed(random_state)
+    rng = generator(stated)
     seed, first = (int(value) for value in rng.integers(2**31, size=2))
     selection = None
+    rows, columns = row_and_column_names(X, len(array), column_names(X), array.shape[1])
+    if scale == "auto" and not isinstance(lam, str):
+        warn_of_scales(array.var(axis=0), columns, np.ptp(array, axis=0) > 0, stacklevel=2)
     if scale == "auto" and lam == "auto":
         selection = select_lambda(array, k, random_state=seed, n_jobs=n_jobs, progress=progress)
         scale = "standard" if selection.scaling == "standard" else None
@@ -163,7 +171,6 @@ def compare(
     trials, complete = run_trials(
         array, k, classes, made, starts, measures, first, n_jobs=n_jobs, progress=progress
     )
-    rows, columns = row_and_column_names(X, len(array), column_names(X), array.shape[1])
     return Comparison(
         scores=tabulate_scores(made, trials),
         weights=tabulate_weights(made, trials, columns),
@@ -183,8 +190,22 @@ def compare(
         complete=complete,
         data=array,
         classes=classes,
-        seed=int(random_state) if isinstance(random_state, int | np.integer) else None,
+        seed=stated,
+        call=_call(asked, stated),
     )
+
+
+def _call(asked: dict[str, Any], seed: int) -> str:
+    """Write the call of a comparison."""
+    options = {
+        name: asked[name]
+        for name, one in inspect.signature(compare).parameters.items()
+        if one.default is not one.empty
+        and name not in ("n_jobs", "progress", "random_state")
+        and not same_as(asked[name], one.default)
+    }
+    options["random_state"] = seed
+    return write_call("ewp.compare", ["X", asked["k"]], options, named=["y"])
 
 
 def _classes(y: Any, n: int) -> np.ndarray | None:
@@ -328,7 +349,7 @@ def _on_simplex(weights: Any, X: Array, name: str) -> Array | None:
 
 
 def tabulate_scores(methods: list[Method], trials: list[list[Outcome]]) -> pd.DataFrame:
-    """One row a trial and method: the scores and the seconds."""
+    """One row per trial and method: the scores and the seconds."""
     return pd.DataFrame(
         [
             {"trial": t, "method": method.name, **outcome.scores, "seconds": outcome.seconds}
@@ -341,7 +362,7 @@ def tabulate_scores(methods: list[Method], trials: list[list[Outcome]]) -> pd.Da
 def tabulate_weights(
     methods: list[Method], trials: list[list[Outcome]], columns: pd.Index
 ) -> pd.DataFrame:
-    """One row a weighting method and trial, one column a feature; rows sum to 1."""
+    """One row per weighting method and trial, one column per feature; rows sum to 1."""
     found = {
         (method.name, t): outcomes[i].weights
         for i, method in enumerate(methods)

@@ -27,12 +27,12 @@ _DASHED: dict[str, Any] = {"color": INK, "linewidth": 0.9, "linestyle": (0, (4, 
 
 
 def plot_weight_boxes(boxes: dict[str, pd.DataFrame], *, top: int = 20) -> list[Axes]:
-    """Draw boxplots of weights by feature, one panel a method.
+    """Draw boxplots of weights by feature, one panel per method.
 
     Parameters
     ----------
     boxes : dict of DataFrame
-        By title of the panel: one row a trial, one column a feature.
+        By title of the panel: one row per trial, one column per feature.
     top : int, default 20
         Number of features to draw if there are more: those with the largest mean weight.
 
@@ -105,7 +105,7 @@ def _draw_boxes(ax: Axes, values: Array, lying: bool) -> None:
 
 
 def plot_partitions(X: Array, panels: dict[str, np.ndarray], *, note: str = "") -> list[Axes]:
-    """Draw partitions of the same rows in one t-SNE embedding, one panel a partition.
+    """Draw partitions of the same rows in one t-SNE embedding, one panel per partition.
 
     Parameters
     ----------

@@ -44,13 +44,13 @@ class Comparison(SummaryMixin, ReportMixin):
     Attributes
     ----------
     scores : DataFrame
-        One row a trial and method: the measures and the seconds of the fit.
+        One row per trial and method: the measures and the seconds of the fit.
     weights : DataFrame
-        One row a weighting method and trial (its index), one column a feature: by what squared
+        One row per weighting method and trial (its index), one column per feature: by what squared
         differences are multiplied (in WK-means the weights to the power beta), as shares that
         sum to 1 whatever the method's own convention.
     labels : dict of DataFrame
-        By method: one row a trial, one column a row of the data.
+        By method: one row per trial, one column per row of the data.
     settings : dict of dict
         By method: the tuning parameters that were chosen or given.
     measures : list of str
@@ -73,7 +73,9 @@ class Comparison(SummaryMixin, ReportMixin):
     classes : ndarray of shape (n,) or None
         The known classes, counted from 0.
     seed : int or None
-        The user's `random_state`, if it was an integer.
+        The seed: the user's, or one that was drawn.
+    call : str
+        What gives the comparison again, the data called X and the classes y.
     """
 
     scores: pd.DataFrame
@@ -90,6 +92,7 @@ class Comparison(SummaryMixin, ReportMixin):
     data: Array
     classes: np.ndarray | None
     seed: int | None = None
+    call: str = ""
 
     @property
     def methods(self) -> list[str]:
@@ -110,7 +113,7 @@ class Comparison(SummaryMixin, ReportMixin):
         return known
 
     def table(self) -> pd.DataFrame:
-        """One row a method: means, standard deviations and tests.
+        """One row per method: means, standard deviations and tests.
 
         Returns
         -------
@@ -155,7 +158,7 @@ class Comparison(SummaryMixin, ReportMixin):
         top: int = 20,
         names: dict[str, str] | None = None,
     ) -> list[Axes]:
-        """Draw boxplots of the weights over the trials, feature by feature, a panel a method.
+        """Draw boxplots of the weights over the trials, feature by feature, a panel per method.
 
         Parameters
         ----------
@@ -186,7 +189,7 @@ class Comparison(SummaryMixin, ReportMixin):
         names: dict[str, str] | None = None,
         weighted_by: str | None = None,
     ) -> list[Axes]:
-        """Draw the partitions of one trial in a t-SNE embedding, a panel a method.
+        """Draw the partitions of one trial in a t-SNE embedding, a panel per method.
 
         The classes come first if they are known. Clusters have the colour of the class (or else
         of the first method's cluster) with which they overlap most.
@@ -421,14 +424,11 @@ def describe_comparison(found: Comparison) -> dict[str, Any]:
         "partitions": draw(
             found.plot_clusters,
             "partitions",
-            "The partitions of the first trial in a t-SNE embedding, one panel a method.",
+            "The partitions of the first trial in a t-SNE embedding, one panel per method.",
             size=None,
         ),
         "classes": found.classes is not None,
-        "k": found.k,
-        "names": repr(tuple(found.methods)),
-        "scale": repr("standard" if found.scaling == "standard" else None),
-        "seed": found.seed,
+        "repeat": f"import ewp\n\nfound = {found.call}",
         "options": {
             "n_trials": found.n_trials,
             "scaling": found.scaling,

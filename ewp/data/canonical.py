@@ -40,7 +40,7 @@ _BLOCK_BYTES = 2**22
 _UNPACKED, _FEW = 1_000_000, 32
 _FEWEST_ROWS, _MOST_ROWS = 32, 5000
 Hashes = np.ndarray
-#: Rows of a sample, as far as they fit in so many bytes, but never fewer than so many a cluster.
+#: Rows of a sample, as far as they fit in so many bytes, but never fewer than so many per cluster.
 _SAMPLE_ROWS = 2**16
 _SAMPLE_BYTES = 4 * 2**20
 _ROWS_A_CLUSTER = 100

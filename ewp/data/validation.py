@@ -37,6 +37,7 @@ __all__ = [
     "remember_features",
     "row_and_column_names",
     "row_names",
+    "stated_seed",
 ]
 
 #: Values and weights up to here have sums of squares that do not overflow.
@@ -84,6 +85,19 @@ def generator(random_state: Any) -> np.random.Generator:
             f"random_state={random_state!r} is no seed; give a non-negative integer, "
             "a numpy Generator or None"
         ) from error
+
+
+def stated_seed(random_state: Any) -> int:
+    """Return a seed that can be written down: an integer as it is, all else draws one.
+
+    >>> stated_seed(7), stated_seed(np.random.default_rng(0)) == stated_seed(
+    ...     np.random.default_rng(0)
+    ... )
+    (7, True)
+    """
+    rng = generator(random_state)
+    plain = isinstance(random_state, int | np.integer)
+    return int(random_state if plain else rng.integers(2**31))
 
 
 def default_names(p: int) -> pd.Index:
@@ -193,7 +207,7 @@ def _ends_of_columns(block: Array) -> tuple[Array, Array]:
     fold = min(_FOLDED // p, rows // 2)
     if fold < 2 or not block.flags.c_contiguous:
         return block.min(axis=0), block.max(axis=0)
-    # several rows side by side are one long loop instead of a short one a row
+    # several rows side by side are one long loop instead of a short one per row
     whole = rows // fold * fold
     wide = block[:whole].reshape(-1, fold * p)
     low, high = wide.min(axis=0).reshape(fold, p), wide.max(axis=0).reshape(fold, p)
@@ -316,16 +330,13 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
     Parameters
     ----------
     X : array-like or DataFrame of shape (n, p)
-        A DataFrame's columns must be those of the fit, in the same order.
+        A DataFrame's columns must be those of the fit; they are brought into its order.
     feature_names : Index
         Names of the features at fit.
     named : bool
         Whether the names are the user's own; names given for want of others bind nobody.
     """
     X = as_table(X)
-    array = check_data(X)
-    if array.shape[1] != len(feature_names):
-        raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
     columns = column_names(X)
     if columns is not None and named and not columns.equals(feature_names):
         missing = [name for name in feature_names if name not in columns]
@@ -335,10 +346,16 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
                 "the columns of X are not those of the fit: "
                 f"missing {listing(missing) or 'none'}, unknown {listing(extra) or 'none'}"
             )
-        raise ValueError(
-            "the columns of X are those of the fit in another order; "
-            "reorder them with X[results.weights.index]"
-        )
+        if isinstance(X, pd.DataFrame) and columns.is_unique:
+            X = X[list(feature_names)]
+        elif columns.is_unique:
+            raise ValueError(
+                "the columns of X are those of the fit in another order: write the file with the "
+                f"columns {listing(list(feature_names))}"
+            )
+    array = check_data(X)
+    if array.shape[1] != len(feature_names):
+        raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
     return array
 
 
@@ -420,14 +437,14 @@ def check_weight_values(weight: Any, *, first_row: int = 0) -> Array:
 
 
 def align_to_columns(name: str, value: Any, columns: pd.Index | None) -> Any:
-    """Bring an option with an entry a feature into the order of the data's columns.
+    """Bring an option with an entry per feature into the order of the data's columns.
 
     Parameters
     ----------
     name : str
         Name of the option, for the message.
     value : object
-        A Series by feature or a DataFrame with a column a feature is matched by name; anything
+        A Series by feature or a DataFrame with a column per feature is matched by name; anything
         else, and default labels 0, 1, ..., by position.
     columns : Index or None
         The data's column names; None if they have none.

@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from ewp.common.checks import check_integer
 from ewp.common.types import Array, FittedResults
 from ewp.display.axes import (
+    INK,
     PALETTE,
     heaviest_rows,
     height_of_rows,
@@ -27,7 +28,7 @@ from ewp.display.axes import (
     new_axes,
     start_at_zero,
 )
-from ewp.display.formatting import MAX_CLUSTERS, fixed, short
+from ewp.display.formatting import MAX_CLUSTERS, fixed, one_line, short
 from ewp.display.summary import EWPSummary, SummaryMixin, render_table, shown_cells
 from ewp.metrics import centroid_order, match_labels
 
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Agreement", "compare_to"]
+
+#: Columns up to which the shared rows are printed, cells up to which a picture shows numbers, and
+#: letters of a name beyond which names stand upright.
+_MOST_COLUMNS, _MOST_NUMBERS, _WIDE = 8, 400, 12
+#: Opacity of a cell that has all rows of its cluster; numbers are to be read on it.
+_DARKEST = 0.6
 
 
 @dataclass(eq=False, repr=False)
@@ -53,12 +60,14 @@ class Agreement(SummaryMixin):
         Columns ``this`` and ``other``: the clusters of the common rows, those of the other
         clustering renumbered by the Hungarian method so that as many rows as possible agree.
     clusters : pandas.DataFrame
-        One row a matched number: ``size``, ``other_size``, ``shared`` (rows in both) and
-        ``jaccard`` (shared rows among those in either).
+        One row for each cluster: ``size``, the name of the cluster that is matched with it
+        (``other``), its size (``other_size``), ``shared`` (rows in both) and ``jaccard`` (shared
+        rows among those in either). Clusters that share no row are not matched: those of this fit
+        have no name beside them, and those of the other clustering have rows of their own below.
     numbers : pandas.Series
-        The new number of each cluster of the other clustering.
+        The new number of each cluster of the other clustering, by its own name.
     weights : pandas.DataFrame or None
-        One row a feature: ``this``, ``other`` (both sum to 1) and ``difference``, other minus
+        One row per feature: ``this``, ``other`` (both sum to 1) and ``difference``, other minus
         this; None if the other clustering has no weights.
     centroid_distance : float
         Root mean square distance of matched centroids in this fit's metric; NaN if unknown.
@@ -77,6 +86,23 @@ class Agreement(SummaryMixin):
 
     def __post_init__(self) -> None:
         self.names = _pair(self.names)
+        if "other" not in self.clusters:  # in files of before
+            self.clusters.insert(1, "other", _names_of(self.numbers, len(self.clusters)))
+
+    @property
+    def overlap(self) -> pd.DataFrame:
+        """Number of rows by cluster of this fit (rows) and of the other one (columns, by name)."""
+        known = self.numbers.sort_values(kind="stable")
+        mine = self.clusters.index[: self.n_clusters]
+        counts = pd.crosstab(self.labels["this"], self.labels["other"])
+        table = counts.reindex(index=mine, columns=known.to_numpy(), fill_value=0)
+        return table.set_axis(known.index, axis=1).rename_axis(index="cluster", columns=None)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters of this fit."""
+        alone = self.clusters["size"].loc[self.numbers] == 0
+        return len(self.clusters) - int(alone.sum())
 
     @property
     def same(self) -> float:
@@ -105,6 +131,9 @@ class Agreement(SummaryMixin):
     def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the weights of both side by side, heaviest features on top.
 
+        Where the other clustering has no weights, the rows that clusters share are drawn, as by
+        `plot_overlap`.
+
         Parameters
         ----------
         ax : Axes, optional
@@ -116,8 +145,21 @@ class Agreement(SummaryMixin):
         Axes
         """
         if self.weights is None:
-            raise ValueError("the other clustering has no weights to draw")
+            return self.plot_overlap(ax)
         return plot_agreement(self.weights, self.names, top=top, ax=ax)
+
+    def plot_overlap(self, ax: Axes | None = None) -> Axes:
+        """Draw how the rows of each cluster are spread over those of the other clustering.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+
+        Returns
+        -------
+        Axes
+        """
+        return plot_overlap(self.overlap, self.names, ax=ax)
 
     def __repr__(self) -> str:
         return (
@@ -177,8 +219,11 @@ def compare_to(
     >>> from ewp.datasets import make_simulation2
     >>> X, y, _ = make_simulation2(3, n=150, p=5, random_state=0)
     >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
-    >>> results.compare_to(y)
+    >>> found = results.compare_to([f"class {c}" for c in y])
+    >>> found
     Agreement: ARI 1.000, NMI 1.000 on 150 rows, 100.0 % in matched clusters
+    >>> sorted(found.clusters["other"])
+    ['class 0', 'class 1', 'class 2']
     """
     names = _pair(names)
     known = _understand(other, weights, results)
@@ -186,10 +231,10 @@ def compare_to(
     coded, originals = pd.factorize(that, sort=True)
     k = results.n_clusters
     positions = results.centroids.index.get_indexer(pd.Index(this))
-    numbers = match_labels(coded, positions, k)
+    numbers = _matched_numbers(coded, positions, k)
     matched = numbers[coded]
-    count = max(k, int(numbers.max()) + 1)
-    clusters = _clusters(positions, matched, count)
+    called = pd.Series(numbers, index=pd.Index(originals, name="cluster"), name="number")
+    clusters = _clusters(positions, matched, max(k, int(numbers.max()) + 1), called)
     table, distance = None, float("nan")
     if known.weights is not None:
         table = _weights(results.weights, known.weights)
@@ -204,7 +249,7 @@ def compare_to(
         nmi=float(normalized_mutual_info_score(positions, coded)),
         labels=pd.DataFrame({"this": positions, "other": matched}, index=this.index),
         clusters=clusters,
-        numbers=pd.Series(numbers, index=pd.Index(originals, name="cluster"), name="number"),
+        numbers=called,
         weights=table,
         centroid_distance=distance,
         names=names,
@@ -289,12 +334,31 @@ def _common_rows(labels: pd.Series, other: _Other) -> tuple[pd.Series, pd.Series
     return labels.loc[common], that.loc[common]
 
 
-def _clusters(this: np.ndarray, other: np.ndarray, count: int) -> pd.DataFrame:
+def _matched_numbers(coded: np.ndarray, positions: np.ndarray, k: int) -> np.ndarray:
+    """New numbers of the other clusters; those that share no row with theirs get none below k."""
+    numbers = match_labels(coded, positions, k)
+    shared = np.bincount(coded[numbers[coded] == positions], minlength=len(numbers))
+    numbers[shared == 0] = k + np.arange(np.count_nonzero(shared == 0))
+    return numbers
+
+
+def _names_of(numbers: pd.Series, count: int) -> list[str]:
+    """Names of the other clusters by their new numbers, empty where there is none."""
+    names = {int(number): str(name) for name, number in numbers.items()}
+    return [names.get(number, "") for number in range(count)]
+
+
+def _clusters(this: np.ndarray, other: np.ndarray, count: int, numbers: pd.Series) -> pd.DataFrame:
     size, other_size = (np.bincount(labels, minlength=count) for labels in (this, other))
     shared = np.bincount(this[this == other], minlength=count)
     union = size + other_size - shared
-    jaccard = np.divide(shared, union, out=np.zeros(count), where=union > 0)
-    table = {"size": size, "other_size": other_size, "shared": shared, "jaccard": jaccard}
+    table = {
+        "size": size,
+        "other": _names_of(numbers, count),
+        "other_size": other_size,
+        "shared": shared,
+        "jaccard": np.divide(shared, union, out=np.zeros(count), where=union > 0),
+    }
     return pd.DataFrame(table, index=pd.RangeIndex(count, name="cluster"))
 
 
@@ -315,9 +379,15 @@ def summarise_agreement(found: Agreement, top: int) -> EWPSummary:
     """Clusters side by side, then the weights that differ most."""
     check_integer("top", top, least=1)
     this, other = found.names
-    clusters = found.clusters.head(MAX_CLUSTERS)
-    clusters = clusters.rename(columns={"size": this, "other_size": other})
-    clusters = clusters.set_axis([f"cluster {name}" for name in clusters.index], axis=0)
+    clusters = shown_cells(found.clusters.head(MAX_CLUSTERS))
+    clusters.index = pd.Index(
+        [
+            f"cluster {name}" if number < found.n_clusters else "no cluster"
+            for number, name in enumerate(clusters.index)
+        ]
+    )
+    clusters["other"] = [one_line(name) or "none" for name in clusters["other"]]
+    clusters = clusters.rename(columns={"size": this, "other": "matched with", "other_size": other})
     notes = [
         f"ARI {fixed(found.ari, 4)}, NMI {fixed(found.nmi, 4)}; "
         f"{fixed(100 * found.same, 1)} % of the {len(found.labels)} common rows are in matched "
@@ -331,6 +401,14 @@ def summarise_agreement(found: Agreement, top: int) -> EWPSummary:
             f"in the metric of {this})."
         )
     summary = render_table(f"Two clusterings: {this} and {other}", clusters, [])
+    overlap = found.overlap
+    if len(overlap) <= MAX_CLUSTERS and overlap.shape[1] <= _MOST_COLUMNS:
+        overlap.columns = pd.Index([one_line(name) for name in overlap.columns])
+        summary.add_df(overlap.set_axis([f"cluster {name}" for name in overlap.index]).astype(str))
+        notes.append(
+            f"{this}, {other}: numbers of rows; shared: rows in both; jaccard: shared rows among "
+            f"those in either. The second table counts the rows of each cluster by {other}."
+        )
     if found.weights is not None:
         order = np.argsort(-found.weights["difference"].abs().to_numpy(), kind="stable")[:top]
         table = found.weights.iloc[order].rename(columns={"this": this, "other": other})
@@ -344,6 +422,44 @@ def summarise_agreement(found: Agreement, top: int) -> EWPSummary:
     for note in notes:
         summary.add_text(note)
     return summary
+
+
+def plot_overlap(table: pd.DataFrame, names: tuple[str, str], *, ax: Axes | None = None) -> Axes:
+    """Draw a table of shared rows: numbers, shaded by their share of the cluster.
+
+    Parameters
+    ----------
+    table : DataFrame
+        `Agreement.overlap`.
+    names : pair of str
+        What the two clusterings are called.
+    ax : Axes, optional
+    """
+    counts = table.to_numpy(dtype=float)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    height, width = counts.shape
+    if ax is None:
+        ax = new_axes((max(2.0 + 0.8 * width, 4.8), height_of_rows(height, 1.8)))[0]
+    for (i, j), part in np.ndenumerate(share):
+        ax.axvspan(
+            j - 0.5,
+            j + 0.5,
+            ymin=1 - (i + 1) / height,
+            ymax=1 - i / height,
+            color=PALETTE[0],
+            alpha=_DARKEST * part,
+            linewidth=0,
+        )
+        if counts.size <= _MOST_NUMBERS:
+            ax.text(j, i, f"{counts[i, j]:.0f}", ha="center", va="center", color=INK)
+    ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), ylabel=names[0])
+    ax.set_yticks(range(height), [f"cluster {name}" for name in table.index])
+    called = [one_line(name) for name in table.columns]
+    upright = max(map(len, called)) > _WIDE
+    ax.set_xticks(range(width), called, rotation=90 if upright else 0)
+    ax.set_xlabel(f"{names[1]}\nnumbers of rows; shade: share of the cluster")
+    ax.tick_params(length=0)
+    return ax
 
 
 def plot_agreement(

@@ -182,7 +182,7 @@ class BootstrapResults(SummaryMixin):
         Returns
         -------
         pandas.DataFrame
-            One row a cluster and feature: columns ``cluster``, ``feature``, ``centroid``,
+            One row per cluster and feature: columns ``cluster``, ``feature``, ``centroid``,
             ``lower``, ``upper``, ``se``.
         """
         theta = self.centroids.to_numpy(dtype=float)
@@ -413,7 +413,7 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
     if biased:
         notes.append(
             f"The bias exceeds the standard error in {biased} of these features: there are few "
-            "rows a cluster for so many features, and intervals are rough."
+            "rows per cluster for so many features, and intervals are rough."
         )
     if found.converged < 1:
         notes.append(f"{whole_percent(found.converged)} of the fits converged.")

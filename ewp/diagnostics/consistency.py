@@ -123,7 +123,7 @@ def consistency(
     >>> import ewp
     >>> from ewp.datasets import make_simulation2
     >>> X = make_simulation2(3, n=2000, p=6, random_state=0).X
-    >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+    >>> results = ewp.fit(X, 3, lam=0.05 * len(X), scale=None, random_state=0)
     >>> found = results.consistency([30, 60, 120, 240, 480, 960], random_state=0)
     >>> found.verdict
     'seen'

@@ -60,7 +60,7 @@ def along_s(results: FittedResults) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row an iteration up to the fixed point of the limit problem: ``s``; ``gap``,
+        One row per iteration up to the fixed point of the limit problem: ``s``; ``gap``,
         :math:`f_s - f_{-\infty}` at the parameters of the iteration; ``gap_bound``,
         :math:`(k^{-1/s} - 1) \sum_i \min_j d_{ij}`, which no gap exceeds whatever the parameters
         (the uniform convergence of the paper's Theorem 2; known from the trace for the paper's
@@ -175,12 +175,12 @@ class ConsistencyResults(SummaryMixin):
     Attributes
     ----------
     replicates : pandas.DataFrame
-        One row a fit: ``replicate``, ``n``, the errors ``weights`` (l1 distance),
+        One row per fit: ``replicate``, ``n``, the errors ``weights`` (l1 distance),
         ``effective_features`` (difference of the exponentials of the entropies) and ``centroids``
         (root mean square over matched clusters, in the reference's w-norm), ``objective_per_row``,
         ``ari`` (with the full fit, on the rows of the subsample), ``converged``.
     slopes : pandas.DataFrame
-        One row an error: ``slope`` of its logarithm in log n, ``lower``, ``upper``, ``se``.
+        One row per error: ``slope`` of its logarithm in log n, ``lower``, ``upper``, ``se``.
     along_s : pandas.DataFrame
         The annealing of the full fit against its limit, see
         :func:`ewp.diagnostics.convergence.along_s`.
@@ -203,7 +203,7 @@ class ConsistencyResults(SummaryMixin):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a size: mean and, as ``*_sd``, standard deviation of every measure."""
+        """One row per size: mean and, as ``*_sd``, standard deviation of every measure."""
         measures = [*ERRORS, "objective_per_row", "ari"]
         grouped = self.replicates.groupby("n")[measures]
         mean, spread = grouped.mean(), grouped.std()

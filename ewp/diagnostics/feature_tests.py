@@ -73,7 +73,7 @@ class FeatureTests(SummaryMixin):
     Attributes
     ----------
     table : pandas.DataFrame
-        One row a feature: ``weight`` in the fit; ``earned``, the weight that the clusters of the
+        One row per feature: ``weight`` in the fit; ``earned``, the weight that the clusters of the
         other features give it; ``permuted``, its median when the column is permuted;
         ``p_value``; and the p-values adjusted by Holm (``p_holm``) and by Benjamini and Hochberg
         (``p_bh``). NaN for features that cannot be tested.

@@ -80,7 +80,7 @@ class StabilityResults(SummaryMixin):
 
     @property
     def clusters(self) -> pd.DataFrame:
-        """One row a cluster.
+        """One row per cluster.
 
         Columns ``size``, ``jaccard`` (mean), ``jaccard_sd``, ``dissolved`` and ``recovered``
         (numbers of resamples with a similarity of at most 0.5, and above 0.75), ``stays`` (mean
@@ -102,7 +102,7 @@ class StabilityResults(SummaryMixin):
 
     @property
     def points(self) -> pd.DataFrame:
-        """One row a row of the data.
+        """One row per row of the data.
 
         Columns ``cluster``; ``stays``, the share of resamples that put the row into its own
         cluster; ``together``, the mean share of its cluster's other rows that are with it;
@@ -333,7 +333,7 @@ def summarise_stability(found: StabilityResults) -> EWPSummary:
     weak = [str(name) for name in table.index[mean < 0.6]]
     if weak:
         more = f", ... and {len(weak) - 10} more" if len(weak) > 10 else ""
-        notes.append(f"Not to be trusted, below 0.6: {', '.join(weak[:10])}{more}.")
+        notes.append(f"Not stable, below 0.6: {', '.join(weak[:10])}{more}.")
     elif (mean >= 0.75).all():
         notes.append("All clusters are stable: 0.75 or more.")
     if len(table) > MAX_CLUSTERS:

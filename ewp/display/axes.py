@@ -109,7 +109,7 @@ def heaviest_rows(table: pd.DataFrame, weight: np.ndarray, top: int) -> pd.DataF
 
 
 def height_of_rows(rows: int, margin: float) -> float:
-    """Height of a figure with one line a feature, in inches."""
+    """Height of a figure with one line per feature, in inches."""
     return margin + 0.24 * max(rows, 4)
 
 
@@ -123,7 +123,7 @@ def start_at_zero(ax: Axes, ends: np.ndarray) -> None:
 
 
 def name_rows(ax: Axes, names: pd.Index) -> None:
-    """Name one row a feature, the first on top."""
+    """Name one row per feature, the first on top."""
     ax.set_yticks(np.arange(len(names)), [one_line_label(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)

@@ -85,6 +85,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
         "Starts:": f"{results.n_starts} ({start})",
+        "Seed:": "unknown" if given.random_state is None else str(given.random_state),
         "Objective f_-inf:": number(results.objective, 6),
         "Between / total SS:": percent(explained),
         "Effective features:": number(results.effective_features),
@@ -156,8 +157,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     if k > 1 and results.s0 > critical + 1e-6 * abs(critical) > -np.inf:
         yield (
             f"The annealing starts at s0 = {number(results.s0)}, above the critical exponent "
-            f"{number(critical)}: down to there all centroids are drawn into "
-            'one point, which may cost the partition. s0="auto" starts below it.'
+            f"{number(critical)}: down to there all centroids converge to one "
+            'point, which may lead to a worse partition. s0="auto" starts below it.'
         )
     excluded = [one_line(name) for name in results.feature_names[results.prior == 0]]
     if excluded:
@@ -182,6 +183,14 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         yield selection_reason(results.selection)
     if is_weighted(results):
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
+    yield (
+        "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "
+        "entropy penalty. withinss: the sum of these distances in each cluster."
+    )
+    yield (
+        "Effective features: exponential of the entropy of the weights. Above the critical "
+        "exponent all centroids converge to one point."
+    )
     if variance_explained(results) is not None:
         yield "explained: share of the feature's variance that lies between the clusters."
 
@@ -193,8 +202,8 @@ def starts_note(results: FittedResults) -> str | None:
     agreeing, made = int(results.starts["starts"].iloc[0]), results.n_starts
     if agreeing == 0:
         return (
-            f"None of {made} starts found the best objective: it comes from a fold of the choice "
-            "of lambda. Another start may find a lower one; n_init asks for more."
+            f"None of {made} starts found the best objective: it comes from {_source(results)}. "
+            "Another start may find a lower one; n_init asks for more."
         )
     found = f"Best objective found by {agreeing} of {made} starts."
     if agreeing == 1:
@@ -203,6 +212,11 @@ def starts_note(results: FittedResults) -> str | None:
         other = fixed(results.starts["ari"].iloc[1])
         return f"{found} Adjusted Rand index with the next best partition: {other}."
     return found
+
+
+def _source(results: FittedResults) -> str:
+    """Where a partition comes from that was known before the starts."""
+    return "a fold of the choice of lambda" if results.selection else "the fit before this one"
 
 
 def heaviest_first(results: FittedResults) -> np.ndarray:

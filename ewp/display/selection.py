@@ -34,7 +34,7 @@ def selection_reason(record: dict[str, Any]) -> str:
         standard = (
             f"on these features ({short(of_family)}), which is as good as the best ({short(best)})"
         )
-    error = f" (se {short(chosen['se'], 2)})" if np.isfinite(chosen["se"]) else ""
+    error = f" (standard error {short(chosen['se'], 2)})" if np.isfinite(chosen["se"]) else ""
     text = (
         f"lambda = {short(chosen['lam'])} on {name} chosen by the {record['criterion']} criterion: "
         f"{short(chosen['score'])} {record['unit']}{error}, {record['rule']} "
@@ -42,7 +42,7 @@ def selection_reason(record: dict[str, Any]) -> str:
     )
     if other is not None:
         second = family_name(other["scaling"], other["dispersion"])
-        text += f" Runner-up: lambda = {short(other['lam'])} on {second}, {short(other['score'])}."
+        text += f" Next best: lambda = {short(other['lam'])} on {second}, {short(other['score'])}."
     alike = record.get("alike")
     if alike is not None and alike["count"] > 1:
         text += (
@@ -69,7 +69,7 @@ def selection_reason(record: dict[str, Any]) -> str:
 def plot_lambda(
     table: pd.DataFrame, chosen: tuple[str, str, float], unit: str, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the criterion against the penalty a row, one line a scaling and form.
+    """Draw the criterion against the penalty per row, one line per scaling and form.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def plot_lambda(
 
     full = table["replicates"].max()
     if not full:
-        raise ValueError("no penalty was scored, for want of rows: there is nothing to draw")
+        raise ValueError("no penalty was scored, for there are too few rows: nothing to draw")
     ax = new_axes((6.4, 4.2))[0] if ax is None else ax
     kinds = list(dict.fromkeys(zip(table["scaling"], table["dispersion"], strict=True)))
     for colour, (scaling, dispersion) in zip(PALETTE, kinds, strict=False):
@@ -106,7 +106,7 @@ def plot_lambda(
         rest = rows[rows["replicates"] < full]
         ax.plot(rest["lam_per_row"], rest["mean"], "o", color=colour, mfc="white", markersize=4)
     if (table["replicates"] < full).any():
-        ax.plot([], [], "o", color=INK, mfc="white", markersize=4, label="given up early")
+        ax.plot([], [], "o", color=INK, mfc="white", markersize=4, label="not scored further")
     same = (table["scaling"] == chosen[0]) & (table["dispersion"] == chosen[1])
     row = table[same & (table["lam"] == chosen[2])].iloc[0]
     ax.plot(
@@ -120,7 +120,7 @@ def plot_lambda(
         label="chosen",
     )
     ax.set_xscale("log")
-    ax.set_xlabel("penalty a row, $\\lambda / n$")
+    ax.set_xlabel("penalty per row, $\\lambda / n$")
     ax.set_ylabel(unit)
     ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     despine(ax)

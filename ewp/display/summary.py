@@ -149,7 +149,15 @@ def _new_summary() -> Summary:
 
 
 class SummaryMixin:
-    """Text and HTML of an object that has a summary."""
+    """Text and HTML of an object that has a summary.
+
+    Attributes
+    ----------
+    call : str
+        What to type to have the object again, empty where that is not known.
+    """
+
+    call: str = ""
 
     def summary(self) -> EWPSummary:
         """Printed account, defined by every subclass."""

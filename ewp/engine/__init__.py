@@ -11,7 +11,7 @@ from ewp.engine.dask import DaskEngine
 
 __all__ = ["array_engine", "make_engine", "rows_for_selection"]
 
-#: Rows on which penalties are compared, and rows a cluster; of more a sample is taken.
+#: Rows on which penalties are compared, and rows per cluster; of more a sample is taken.
 _SELECTION_ROWS, _ROWS_A_CLUSTER = 10_000, 100
 
 

@@ -159,7 +159,7 @@ class ArrayEngine(RowEngine):
             values = block
         else:
             values = self.X[rows]
-        # operands of one shape and layout are one long loop instead of a short one a row
+        # operands of one shape and layout are one long loop instead of a short one per row
         np.subtract(values, self._tiled("center", len(block)), out=block)
         if self._scaled:
             block /= self._tiled("scale", len(block))

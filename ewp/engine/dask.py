@@ -29,8 +29,9 @@ from ewp.data.validation import check_data, check_sample_weight, check_weight_va
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
+from ewp.metrics import mixture_gain
 
-__all__ = ["DaskEngine", "lazy_distances", "lazy_labels", "lazy_nearest"]
+__all__ = ["DaskEngine", "lazy_distances", "lazy_gain", "lazy_labels"]
 
 
 def _as_array(X: Any) -> Any:
@@ -166,10 +167,6 @@ def _labels(*rows_and_metric: Array) -> Array:
     return nearest_centroids(*rows_and_metric)[0]
 
 
-def _nearest(*rows_and_metric: Array) -> Array:
-    return nearest_centroids(*rows_and_metric)[1]
-
-
 def _distances(*rows_and_metric: Array) -> Array:
     return np.sqrt(centroid_distances(*rows_and_metric))
 
@@ -188,10 +185,10 @@ def lazy_labels(X: Any, *metric: Array) -> Any:
     )
 
 
-def lazy_nearest(X: Any, *metric: Array) -> Any:
-    """Squared distances of Dask rows to their nearest centroids, see `lazy_labels`."""
+def lazy_gain(X: Any, *mixture: Array) -> Any:
+    """Log-densities that Dask rows gain from a partition, see `ewp.metrics.mixture_gain`."""
     return _as_array(X).map_blocks(
-        _of_block, function=_nearest, metric=metric, drop_axis=1, dtype=np.float64
+        _of_block, function=mixture_gain, metric=mixture, drop_axis=1, dtype=np.float64
     )
 
 

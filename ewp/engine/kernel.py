@@ -253,7 +253,7 @@ def block_distances(
     Returns
     -------
     distance : ndarray of shape (runs, k, b)
-        One row a centroid: a minimum over the short axis is then a few vector operations.
+        One row per centroid: a minimum over the short axis is then a few vector operations.
     nearest : ndarray of shape (runs, b)
     """
     if length is None:

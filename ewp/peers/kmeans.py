@@ -66,7 +66,7 @@ class KMeans(_Unweighted):
     n_iter_ : int
         Number of steps.
     trace_ : DataFrame
-        One row an iteration: phase, exponent, objective at it and in the limit, sizes of the steps.
+        One row per iteration: phase, exponent, objective at it and in the limit, step sizes.
 
     References
     ----------

@@ -93,7 +93,7 @@ class SparseKMeans(Peer):
     n_iter_ : int
         Updates of the weights.
     trace_ : DataFrame
-        One row an iteration, with the criterion; for the solver's algorithms also its columns.
+        One row per iteration, with the criterion; for the solver's algorithms also its columns.
 
     Notes
     -----

@@ -84,9 +84,10 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
         "selection": _selection(results),
         "notes": _notes(results),
         "diagnostics": _diagnostics(results),
-        "repeat": _call(results),
+        "repeat": results.recipe,
+        "versions": results.versions,
         "options": {key: value for key, value in results.options.items() if key != "selection"},
-        "hash": data_hash(results.data),
+        "hash": results.data_sha256 or data_hash(results.data),
         "hash_of": "the values, as 64-bit floats row by row",
     }
 
@@ -191,7 +192,7 @@ def _start(results: FittedResults) -> str:
     if results.n_clusters > 1 and np.isfinite(critical):
         below = s0 <= critical + 1e-6 * abs(critical)
         text += (
-            " All centroids are drawn into one point while the exponent is above the critical one, "
+            " All centroids converge to one point while the exponent is above the critical one, "
             f"{number(critical, 3)}; the start lies {'below' if below else 'ABOVE'} it."
         )
     return text.replace(" -", " −")
@@ -199,7 +200,7 @@ def _start(results: FittedResults) -> str:
 
 def _notes(results: FittedResults) -> list[str]:
     """The notes of the summary that the page does not have elsewhere."""
-    told = ("...", "NOT CONVERGED", "lambda =")
+    told = ("...", "NOT CONVERGED", "lambda =", "f_-inf")
     return [note for note in fit_notes(results, TOP) if not note.startswith(told)]
 
 
@@ -241,34 +242,6 @@ def _diagnostics(results: FittedResults) -> list[dict[str, Any]]:
         tables = Markup(record._repr_html_())
         found.append({"title": TITLES[name], "tables": tables, "figure": figure})
     return found
-
-
-def _call(results: FittedResults) -> str:
-    """The call that gives these results again; what is too long to print goes by its name."""
-    given = results.fit_options
-    arguments: dict[str, str] = {
-        "lam": repr(results.lam),
-        "scale": repr(given.scale),
-        "dispersion": repr(given.dispersion),
-    }
-    if not isinstance(given.init, str):
-        arguments["init"] = "init"
-    elif given.init != type(given).init:
-        arguments["init"] = repr(given.init)
-    for key in ("s0", "eta", "n_init", "polish", "max_iter", "tol"):
-        if getattr(given, key) != getattr(type(given), key):
-            arguments[key] = repr(getattr(given, key))
-    spread = column_deviations(results)
-    varying = np.ones(results.n_features, bool) if spread is None else spread > 0
-    if varying.any() and np.ptp(results.prior[varying]) > 1e-12:
-        arguments["prior"] = "prior"
-    if is_weighted(results):
-        arguments["sample_weight"] = "sample_weight"
-    seed = results.options["random_state"]
-    if seed is not None:
-        arguments["random_state"] = repr(seed)
-    listed = ", ".join(f"{key}={value}" for key, value in arguments.items())
-    return f"ewp.fit(X, {results.n_clusters}, {listed})"
 
 
 def feature_table(results: FittedResults) -> pd.DataFrame:

@@ -10,21 +10,18 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-import platform
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ewp.common import __version__
+from ewp.common.calls import versions
 from ewp.common.files import written_aside
 from ewp.data.rows import is_row_source
 
-__all__ = ["ReportMixin", "data_hash", "render_report", "versions"]
+__all__ = ["ReportMixin", "data_hash", "render_report"]
 
-_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn")
 _BLOCK = 2**14
 
 
@@ -61,13 +58,7 @@ def render_report(
     if title is not None:
         content["title"] = title
     shared = {"details": dict(details or {}), "versions": versions(), "made_on": made_on()}
-    return environment.get_template(template).render(**content, **shared)
-
-
-def versions() -> dict[str, str]:
-    """Versions of the package, of Python and of what the numbers rest on."""
-    found = {"ewp": __version__, "Python": platform.python_version()}
-    return found | {name: metadata.version(name) for name in _PACKAGES}
+    return environment.get_template(template).render(**(shared | content))
 
 
 def made_on() -> str:

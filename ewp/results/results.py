@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
-import inspect
 import os
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -40,6 +38,8 @@ from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
+from ewp.results.recipe import RepeatMixin
+from ewp.results.recipe import question as _question
 from ewp.results.storage import read, write
 from ewp.solver.fit import FitOptions
 
@@ -48,32 +48,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EWPResults"]
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _question(
-    answer: Callable[Concatenate[Any, P], T], name: str, *, kept_as: str | None = None
-) -> Callable[Concatenate[EWPResults, P], T]:
-    """Return a method with the signature of a diagnostic that keeps what the diagnostic found."""
-    signature = inspect.signature(answer)
-
-    @functools.wraps(answer)
-    def method(self: EWPResults, /, *arguments: P.args, **options: P.kwargs) -> T:
-        try:
-            signature.bind(self, *arguments, **options)
-        except TypeError as error:
-            raise TypeError(f"{name}(): {error}") from None
-        found = answer(self, *arguments, **options)
-        setattr(self, kept_as or f"{name}_", found)
-        return found
-
-    method.__name__, method.__qualname__ = name, f"EWPResults.{name}"
-    return method
-
 
 @dataclass(eq=False, repr=False)
-class EWPResults(SummaryMixin, ReportMixin):
+class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
@@ -84,13 +61,13 @@ class EWPResults(SummaryMixin, ReportMixin):
     weights : pandas.Series
         Feature weights by feature name; they sum to 1.
     centroids : pandas.DataFrame
-        One row a cluster, one column a feature, in the units of the data.
+        One row per cluster, one column per feature, in the units of the data.
     labels : pandas.Series
         Cluster of each row of the data, counted from 0; cluster 0 is the largest.
     objective : float
         The limit objective :math:`f_{-\infty}` at the estimates.
     objective_trace : pandas.DataFrame
-        One row an iteration, with the values at the parameters it starts from; the last row
+        One row per iteration, with the values at the parameters it starts from; the last row
         belongs to the estimates.
     s0 : float
         First exponent of the annealing.
@@ -116,7 +93,7 @@ class EWPResults(SummaryMixin, ReportMixin):
     selection : dict or None
         How the penalty was chosen, if it was.
     starts : pandas.DataFrame or None
-        Where the starts ended, one row a distinct optimum, the lowest first: ``objective``,
+        Where the starts ended, one row per distinct optimum, the lowest first: ``objective``,
         ``gap_per_row`` to the lowest, ``starts`` (how many ended there) and ``ari``, the adjusted
         Rand index of the partition with the lowest one's. At most five; None in files of before.
         A lowest optimum that no start reached was found by a fold of the choice of the penalty.
@@ -129,6 +106,19 @@ class EWPResults(SummaryMixin, ReportMixin):
         of each feature's variance the clusters explain.
     decorrelation : Decorrelation or None
         The map to uncorrelated columns, if features were decorrelated; weights are theirs.
+    call : str
+        The call that gives these results again from the same data, which it calls X: equal to the
+        last bit with the same versions. Options are as they were stated, and there is always a
+        seed; an array that is long goes by the name of its option, with its hash beside it.
+        Empty where it is not known, as in files of before.
+    calls : dict of str to str
+        The calls of what was asked after the fit, by the attribute that holds the answer, in the
+        order in which it was asked; the answers have them too, as ``call``. See :attr:`recipe`.
+    versions : dict of str to str
+        Versions of the package, of Python and of what the numbers rest on, at the fit.
+    data_sha256 : str or None
+        SHA-256 of the values as 64-bit floats, row by row; None where computing it would have
+        cost much: files, Dask collections, more than 256 MB.
     bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
         :meth:`test_features` and :meth:`compare_to`; saved with the results.
@@ -174,6 +164,10 @@ class EWPResults(SummaryMixin, ReportMixin):
     stability_: StabilityResults | None = None
     feature_tests_: FeatureTests | None = None
     agreement_: Agreement | None = None
+    call: str = ""
+    calls: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    data_sha256: str | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
@@ -193,8 +187,10 @@ class EWPResults(SummaryMixin, ReportMixin):
 
     @property
     def scaling(self) -> str:
-        """What was done to the features: "none", "standard" (division by their deviations), or
-        "decorrelate", perhaps with the share by which correlations were shrunk.
+        """What was done to the features.
+
+        "none", "standard" (division by their deviations), or "decorrelate", perhaps with the share
+        by which correlations were shrunk.
         """
         return self.fit_options.scale or "none"
 
@@ -275,7 +271,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         return summarise_fit(self, top=top)
 
     def tidy(self) -> pd.DataFrame:
-        """One row a cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
+        """One row per cluster: centroid, ``size``, ``withinss``, ``cluster``, as broom's ``tidy``.
 
         A statistic that shares its name with a feature is preceded by a dot (``.size``).
         """
@@ -287,7 +283,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         return pd.concat([self.centroids.reset_index(drop=True), statistics], axis=1)
 
     def glance(self) -> pd.DataFrame:
-        """One row a fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
+        """One row per fit: the columns of broom's ``glance`` for k-means, then those of EWP."""
         row = {
             "totss": self.totss,
             "tot.withinss": self.tot_withinss,
@@ -344,6 +340,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         Parameters
         ----------
         X : array-like of shape (n, p)
+            The columns of a DataFrame are found by their names, in any order.
 
         Returns
         -------
@@ -363,6 +360,7 @@ class EWPResults(SummaryMixin, ReportMixin):
         Parameters
         ----------
         X : array-like of shape (n, p)
+            The columns of a DataFrame are found by their names, in any order.
 
         Returns
         -------
@@ -514,9 +512,9 @@ class EWPResults(SummaryMixin, ReportMixin):
         """Check rows for prediction against the features of the fit."""
         # A file keeps names such as dates or tuples as text: the same text is the same feature.
         X, names = in_memory(X), self.feature_names
-        renamed = isinstance(X, pd.DataFrame) and not X.columns.equals(names)
-        if renamed and list(map(str, X.columns)) == list(map(str, names)):
-            X = X.set_axis(names, axis=1)
+        if isinstance(X, pd.DataFrame) and not X.columns.equals(names):
+            own = {str(name): name for name in names}
+            X = X.set_axis([own.get(str(name), name) for name in X.columns], axis=1)
         return check_new_data(X, names, named=self.named_features)
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

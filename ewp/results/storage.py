@@ -32,7 +32,7 @@ __all__ = ["FORMAT_VERSION", "read", "write"]
 
 #: Raised when a change of the format cannot be read by older versions of the package.
 FORMAT_VERSION = 2
-#: What files are written in that older versions read as well: all but fits to decorrelated features.
+#: What older versions read as well: all files but those of fits to decorrelated features.
 _PLAIN_VERSION = 1
 _KIND = "ewp results"
 _SCALARS = {
@@ -67,6 +67,8 @@ _MOST_BYTES = 2**30
 _INIT = "init"
 #: Frame of where the starts ended, which files of before do not have.
 _STARTS = "starts"
+#: How to have the fit again, which files of before do not tell.
+_ORIGIN = ("call", "calls", "versions", "data_sha256")
 _FRAMES = ("objective_trace", "clusters")
 _COLUMN_VECTORS = ("center", "scale", "prior", "spread")
 #: Parts of the map to uncorrelated columns, where features were decorrelated.
@@ -100,6 +102,7 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
         "format_version": _PLAIN_VERSION if results.decorrelation is None else FORMAT_VERSION,
         "scalars": {name: kind(getattr(results, name)) for name, kind in _SCALARS.items()},
         "options": results.options,
+        "origin": {name: getattr(results, name) for name in _ORIGIN},
         "features": pack_index(results.feature_names, "features", arrays),
         "cluster_names": pack_index(results.centroids.index, "cluster_names", arrays),
         "rows": pack_index(results.labels.index, "rows", arrays),
@@ -238,6 +241,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     diagnostics = header.get("diagnostics", {})
     for name in RECORDS.keys() & diagnostics.keys():
         fields[name] = unpack_record(name, diagnostics[name], arrays)
+    _unpack_origin(header.get("origin", {}), fields)
     if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
         raise ValueError("the clusters described are not those of the labels and centroids")
     return fields
@@ -261,6 +265,19 @@ def _unpack_decorrelation(
         raise ValueError("the divisors of the decorrelation must be positive")
     rest, shrinkage = float(parts.pop("rest")), float(parts.pop("shrinkage"))
     return Decorrelation(**parts, rest=rest, shrinkage=shrinkage)
+
+
+def _unpack_origin(stored: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Put in how the fit was made, and how its diagnostics were asked for."""
+    if not stored:
+        return
+    call, calls, known, sha256 = (stored[name] for name in _ORIGIN)
+    fields["call"] = str(call)
+    fields["calls"] = {str(name): str(text) for name, text in calls.items() if name in fields}
+    fields["versions"] = {str(name): str(version) for name, version in known.items()}
+    fields["data_sha256"] = None if sha256 is None else str(sha256)
+    for name, text in fields["calls"].items():
+        fields[name].call = text
 
 
 def _unpack_options(

@@ -210,7 +210,7 @@ class Predictive(CommonPasses):
 
     cv: Any = 5
     name: str = "predictive"
-    unit: str = "nats gained a row"
+    unit: str = "nats of held-out log-density gained per row"
     takes_splits: ClassVar[bool] = True
 
     def for_rows(self, X: Array, weight: Array | None) -> Predictive:

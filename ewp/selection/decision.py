@@ -85,8 +85,9 @@ class SelectionRule:
         what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
         steps = ((made.chosen, made.top), (made.top, made.best))
         by_error = all(a is b or within_tolerance(a, b, self.slack, 0.0) for a, b in steps)
-        limit = f"{short(self.slack)} SE" if by_error else f"{self.equal:.2%}"
-        return f"{what} within {limit} of the best"
+        unit = "standard error" if self.slack == 1 else "standard errors"
+        error = f"{short(self.slack)} {unit} of the difference to"
+        return f"{what} of those within {error if by_error else f'{self.equal:.2%} of'} the best"
 
     def allows(self, entry: Candidate, best: Candidate) -> bool:
         """Whether a candidate scores about as well as the best."""

@@ -51,7 +51,7 @@ _PAIRS_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class Runs:
-    """What is fitted: one entry a run.
+    """What is fitted: one entry per run.
 
     Attributes
     ----------

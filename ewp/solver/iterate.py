@@ -1,7 +1,7 @@
 """The one solver: MM steps along a schedule with a rule for the weights.
 
 `iterate_runs` takes any number of runs on the same rows from given centroids and weights to their
-fixed points at the schedule's last exponent, all in one pass a step; runs that are finished drop
+fixed points at the schedule's last exponent, all in one pass per step; runs that are finished drop
 out. Runs may differ in their starts, exponents, penalties and weights of the rows. `iterate` is the
 same for one run. Everything else in the family (k-means, power k-means, EWP and the peers) is a
 choice of schedule and rule; improving the partition found is `ewp.solver.polish`'s business.
@@ -63,7 +63,7 @@ class Solution:
         The objective at these parameters and the schedule's last exponent: f_-inf, except where a
         schedule ends at a finite exponent.
     trace : list of TraceRow
-        One row an iteration; the last belongs to the returned parameters.
+        One row per iteration; the last belongs to the returned parameters.
     n_iter : int
         MM steps taken.
     converged : bool

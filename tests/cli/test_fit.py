@@ -59,6 +59,39 @@ def test_fit_gives_json(table, frame):
     assert record["ewp"] == ewp.__version__
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("fit", "-k", 3, "--bootstrap", 5, "--stability", 4),
+        ("fit", "-k", 3, "--lam", 4.5, "--scale", "standard", "--starts", 3, "--seed", 2),
+        ("select", "-k", 3, "--rule", "1se", "--grid", 3, "--folds", 4),
+        ("select", "-k", "2-3", "--grid", 3, "--starts", 3),
+    ],
+)
+def test_json_has_the_call_that_gives_the_fit_again(table, frame, options):
+    result = run(options[0], table, *options[1:], "--drop", "species", "--json")
+    record = json.loads(result.stdout)
+    named = {"ewp": ewp, "X": frame.drop(columns="species")}
+    again = eval(record["call"], named)
+    assert again.labels.tolist() == record["labels"]
+    assert again.weights.to_dict() == record["weights"]
+    assert record["seed"] == again.fit_options.random_state
+    assert record["versions"]["numpy"] == np.__version__
+    exec(record["recipe"], named)
+    if "weight_intervals" in record:
+        boot = named["results"].bootstrap_
+        found = boot.weight_intervals(0.95, boot.method)["lower"].tolist()
+        assert found == [row["lower"] for row in record["weight_intervals"]]
+
+
+def test_json_has_the_call_of_a_comparison(table, frame):
+    options = ("-k", 3, "--truth", "species", "--trials", 2, "--methods", "kmeans,ewp", "--lam", 4)
+    record = json.loads(run("compare", table, *options, "--json").stdout)
+    X, y = frame.drop(columns="species"), frame["species"]
+    again = eval(record["call"], {"ewp": ewp, "X": X, "y": y})
+    assert again.scores["nmi"].tolist() == [row["nmi"] for row in record["scores"]]
+
+
 def test_json_has_null_for_what_is_no_number(table):
     # the gap has no partitions to compare, hence no stability
     options = ("--drop", "species", "--scale", "none", "--criterion", "gap", "--json")
@@ -152,7 +185,7 @@ def test_predict_takes_columns_by_name_and_ignores_others(tmp_path, table, frame
         ({}, ["--columns", "z"], "has no column 'z'"),
         ({"a": np.nan}, [], "with --dropna, or fill them in first"),
         ({"a": np.nan}, ["--dropna"], "every row of 'other.csv' has a missing value; fill them"),
-        ({"a": np.inf}, [], "infinite values in 'a'; mend them\n"),
+        ({"a": np.inf}, [], "infinite values in 'a'; correct them\n"),
         ({"a": "x"}, [], "'a' ('x' in line 2); the model needs numbers there\n"),
     ],
 )

@@ -122,8 +122,10 @@ def test_prediction_checks_its_columns():
         found.predict(X[:, :2])
     with pytest.raises(ValueError, match="missing 'c', unknown 'd'"):
         found.predict(frame.rename(columns={"c": "d"}))
-    with pytest.raises(ValueError, match="another order"):
-        found.predict(frame[["c", "b", "a"]])
+    with pytest.raises(ValueError, match="missing none, unknown 'd'"):
+        found.predict(frame.assign(d=1.0))
+    with pytest.raises(ValueError, match="missing 'b', unknown none"):
+        found.predict(frame[["c", "a"]])
     with pytest.raises(ValueError, match="row 0, column 'b'"):
         found.predict(frame.assign(b=np.nan))
     np.testing.assert_array_equal(found.predict(frame), found.labels)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -56,8 +58,7 @@ def test_labels_of_any_kind_are_understood():
     assert found.numbers.to_dict() == {"a": 2, "b": 0, "c": 1}
     assert found.weights is None
     assert np.isnan(found.weight_distance)
-    with pytest.raises(ValueError, match="no weights"):
-        found.plot()
+    assert found.clusters["other"].tolist() == ["b", "c", "a"]
 
 
 def test_different_numbers_of_clusters_leave_some_without_a_partner():
@@ -207,3 +208,52 @@ def test_the_picture_shows_both_weights_of_the_heaviest_features(p, shown):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["first", "second"]
     ax.figure.canvas.draw()
     plt.close("all")
+
+
+def test_the_names_of_classes_are_in_tables_and_pictures():
+    results = make_results(n=90)
+    species = np.array(["setosa", "virginica", "versicolor"])[results.labels]
+    species[:5] = "virginica"
+    found = results.compare_to(species, names=("EWP", "species"))
+    names = ["setosa", "virginica", "versicolor"]
+    assert found.overlap.columns.tolist() == names
+    wanted = pd.crosstab(results.labels, species).loc[[0, 1, 2], names].to_numpy()
+    np.testing.assert_array_equal(found.overlap, wanted)
+    for name in names:
+        assert name in str(found)
+    axes = found.plot()
+    assert [label.get_text() for label in axes.get_xticklabels()] == names
+    numbers = [text.get_text() for text in axes.texts]
+    assert numbers == [str(count) for count in wanted.ravel()]
+    weighted = results.compare_to(species, results.weights)
+    assert weighted.plot().get_xlabel() == "weight"
+    assert weighted.plot_overlap().get_ylabel() == "this"
+    plt.close("all")
+
+
+def test_clusters_that_share_no_row_are_not_matched():
+    results = make_results(k=3)
+    # "a" is cluster 0, all others are "b", and "c" has one row of cluster 0
+    labels = np.where(results.labels == 0, "a", "b").astype(object)
+    labels[np.flatnonzero(results.labels == 0)[0]] = "c"
+    found = results.compare_to(labels)
+    assert found.numbers[["a", "b"]].tolist() == [0, 1]
+    assert found.numbers["c"] == 3
+    assert found.clusters.loc[2, ["other", "other_size", "shared"]].tolist() == ["", 0, 0]
+    assert found.clusters.loc[3, ["size", "other", "other_size"]].tolist() == [0, "c", 1]
+    assert found.n_clusters == 3
+    text = str(found.summary())
+    assert "no cluster" in text
+    assert "none" in text
+
+
+def test_an_agreement_that_was_saved_before_gets_its_names(tmp_path):
+    results = make_results(n=60)
+    words = np.array(["b", "c", "a"])[results.labels]
+    found = results.compare_to(words)
+    old = dataclasses.replace(found, clusters=found.clusters.drop(columns="other"))
+    assert old.clusters.equals(found.clusters)
+    results.save(tmp_path / "fit.npz")
+    again = EWPResults.load(tmp_path / "fit.npz").agreement_
+    assert again.overlap.equals(found.overlap)
+    assert str(again) == str(found)

@@ -6,14 +6,17 @@ import contextlib
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.support.results import assert_identical
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 HOW_TO = sorted((ROOT / "vignettes" / "site" / "howto").glob("*.md"))
 #: Pages that show what their code prints.
-SHOWING = {"README", "compare_methods", "data_sets", "uncertainty"}
+SHOWING = {"README", "compare_methods", "data_sets", "reports", "uncertainty"}
 
 
 @pytest.mark.parametrize("page", [README, *HOW_TO], ids=lambda path: path.stem)
@@ -32,6 +35,19 @@ def test_code_runs_and_prints_what_the_page_shows(page):
             assert printed.endswith(block)
             compared += 1
     assert (compared > 0) == (page.stem in SHOWING)
+
+
+def test_the_calls_that_pages_print_give_the_same_fit():
+    page = next(path for path in HOW_TO if path.stem == "reports")
+    namespace: dict[str, Any] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)[:2]:
+        exec(compile(block, page.name, "exec"), namespace)
+    (shown,) = re.findall(r"```text\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    calls = [line for line in shown.splitlines() if line.startswith("ewp.")]
+    namespace["sample_weight"] = namespace["weighted"].sample_weight
+    assert len(calls) == 2
+    for call, first in zip(calls, (namespace["results"], namespace["weighted"]), strict=True):
+        assert_identical(eval(call, namespace), first)
 
 
 def test_readme_is_short():

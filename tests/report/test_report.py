@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,9 +13,10 @@ from typer.testing import CliRunner
 
 import ewp
 from ewp.cli import app
+from ewp.common.calls import versions
 from ewp.datasets import make_simulation2
-from ewp.report.page import data_hash, render_report, versions
-from tests.support.results import make_results
+from ewp.report.page import data_hash, render_report
+from tests.support.results import assert_identical, make_results
 
 NASTY = ["<script>alert(1)</script>", "</style><b>", 'a & b\'s "$x_1$"', "{{ 7 * 7 }}", "plain"]
 VOID = {"meta", "link", "br", "img"}
@@ -59,6 +61,11 @@ def chosen():
     return ewp.fit(pd.DataFrame(X, columns=list("abcde")), 3, random_state=3)
 
 
+def recipe_on(html):
+    """The lines of Python at the end of a page."""
+    return unescape(re.search(r"<pre>(.*?)</pre>", html, re.DOTALL)[1])
+
+
 def page_of(found, **options):
     """The page about an object, as text."""
     return render_report(*found._page(), **options)
@@ -71,10 +78,9 @@ def test_a_fit_is_told_in_one_sentence_with_the_call_that_repeats_it(chosen):
         "Entropy Weighted Power k-means"
     ) in text
     assert "chosen by what held-out rows gain from the clusters." in text
-    call = re.search(r"ewp\.fit\(X, .*?\)(?= )", text)[0]
-    again = eval(call, {"ewp": ewp, "X": chosen.data})
-    pd.testing.assert_series_equal(again.labels, chosen.labels)
-    pd.testing.assert_series_equal(again.weights, chosen.weights)
+    named = {"X": chosen.data}
+    exec(recipe_on(page_of(chosen)), named)
+    assert_identical(named["results"], chosen)
 
 
 def test_the_call_names_what_cannot_be_printed():
@@ -88,12 +94,24 @@ def test_the_call_names_what_cannot_be_printed():
     for names in ([], ["init"], ["prior"], ["sample_weight", "init"]):
         chosen = {name: given[name] for name in names}
         first = ewp.fit(X, 3, 6.0, random_state=1, **chosen)
-        call = re.search(r"ewp\.fit\(X, .*?\)(?= )", Page(page_of(first)).text)[0]
-        assert [name for name in given if f"{name}={name}" in call] == [
-            name for name in given if name in names
+        recipe = recipe_on(page_of(first))
+        # twelve numbers or so are written out
+        assert [name for name in given if f"{name}={name}" in recipe] == [
+            name for name in ("init", "sample_weight") if name in names
         ]
-        again = eval(call, {"ewp": ewp, "X": X, **given})
-        pd.testing.assert_series_equal(again.weights, first.weights)
+        assert ("prior=[1.0, 2.0, 1.0, 1.0, 0.0, 1.0]" in recipe) == ("prior" in names)
+        known = {"X": X, **given}
+        exec(recipe, known)
+        assert_identical(known["results"], first)
+
+
+def test_the_page_of_a_comparison_repeats_it():
+    X, y, _ = make_simulation2(3, n=60, p=4, n_relevant=2, random_state=0)
+    found = ewp.compare(X, 3, y, ("kmeans", "ewp"), n_trials=2, lam=3.0)
+    known = {"X": X, "y": y}
+    exec(recipe_on(page_of(found)), known)
+    assert known["found"].weights.equals(found.weights)
+    assert "lam=3.0" in found.call
 
 
 def test_the_choice_of_the_penalty_is_drawn_with_the_choice_marked(chosen, tmp_path):

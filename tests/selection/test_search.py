@@ -68,7 +68,10 @@ def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty(
     entries = [scored(family, lam, [1.0, 1.1]) for lam in (1.0, 3.0, 2.0)]
     made = decide(entries, SELECTION_RULES["stable"])
     assert made.chosen.lam == 3.0
-    assert SELECTION_RULES["stable"].words(made) == "the largest penalty within 0.5 SE of the best"
+    words = SELECTION_RULES["stable"].words(made)
+    assert words == (
+        "the largest penalty of those within 0.5 standard errors of the difference to the best"
+    )
 
 
 def test_a_tiny_lead_is_none_however_certain():
@@ -76,7 +79,8 @@ def test_a_tiny_lead_is_none_however_certain():
     certain = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.9995, 8.0995])]
     made = decide(certain, SELECTION_RULES["stable"])
     assert (made.chosen.lam, made.best.lam) == (2.0, 1.0)
-    assert SELECTION_RULES["stable"].words(made) == "the largest penalty within 0.01% of the best"
+    words = SELECTION_RULES["stable"].words(made)
+    assert words == "the largest penalty of those within 0.01% of the best"
     assert decide(certain, SELECTION_RULES["max"]).chosen.lam == 1.0
     assert decide(certain, SELECTION_RULES["1se"]).chosen.lam == 1.0
     far = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.999, 8.099])]

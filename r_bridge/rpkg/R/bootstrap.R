@@ -17,7 +17,7 @@
 #' @param seed A whole number, or `NULL` to draw one from R's generator.
 #' @param n_jobs Number of processes; -1 for all cores.
 #' @param progress Whether to show a progress bar.
-#' @return A list of class `"ewp_bootstrap"`: the data frames `weights` (one row a column of the data:
+#' @return A list of class `"ewp_bootstrap"`: the data frames `weights` (one row per column of the data:
 #'   `feature`, `weight`, `lower`, `upper`, `se`, `bias` and `selected`, the share of the resamples
 #'   in which it counts as selected), `centers` (`cluster`, `feature`, `center`, `lower`, `upper`,
 #'   `se`) and `switches` (pairs of columns whose order by weight is not the same in all resamples),
@@ -115,7 +115,7 @@ plot.ewp_bootstrap <- function(x, top = 20L, ...) {
 #' @param level Level of the intervals. Of a bootstrap with BCa intervals only its own level is known.
 #' @param x The data that were fitted.
 #' @param ... For a fit: options of [ewp_bootstrap()], which is run.
-#' @return A matrix with one row a column of the data and the two ends of its weight's interval, as
+#' @return A matrix with one row per column of the data and the two ends of its weight's interval, as
 #'   from [stats::confint()].
 #' @examplesIf ewp_available()
 #' x <- scale(iris[, 1:4])

@@ -12,14 +12,14 @@
 #' @param ... Ignored.
 #' @return Data frames, or tibbles where the package tibble is installed.
 #'
-#'   `tidy()` of a fit: one row a cluster with the centre, `size`, `withinss` and `cluster`. Of
-#'   [ewp_bootstrap()]: one row a column, with `term`, `estimate` (the weight), `std.error`, `bias`,
+#'   `tidy()` of a fit: one row per cluster with the centre, `size`, `withinss` and `cluster`. Of
+#'   [ewp_bootstrap()]: one row per column, with `term`, `estimate` (the weight), `std.error`, `bias`,
 #'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
 #'   `earned`, `permuted`, `p.value`, `adj.p.value` (Benjamini and Hochberg) and `p.holm`. Of
-#'   [ewp_consistency()]: one row an error, with `term`, `estimate` (its slope), `std.error`,
-#'   `conf.low`, `conf.high`, `verdict`. Of [ewp_stability()]: one row a cluster. Of
-#'   [ewp_select_lambda()] and [ewp_select_k()]: one row a candidate, with `estimate` (the criterion)
-#'   and `std.error`. Of [ewp_compare()]: one row a method. Of [ewp_agreement()]: one row a cluster.
+#'   [ewp_consistency()]: one row per error, with `term`, `estimate` (its slope), `std.error`,
+#'   `conf.low`, `conf.high`, `verdict`. Of [ewp_stability()]: one row per cluster. Of
+#'   [ewp_select_lambda()] and [ewp_select_k()]: one row per candidate, with `estimate` (the criterion)
+#'   and `std.error`. Of [ewp_compare()]: one row per method. Of [ewp_agreement()]: one row per cluster.
 #'
 #'   `glance()`: one row. Of a fit `totss`, `tot.withinss`, `betweenss`, `iter`, `lambda`, `s0`,
 #'   `objective`, `effective.features`, `n.obs`, `n.clusters`, `converged`.

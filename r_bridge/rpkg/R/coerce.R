@@ -241,8 +241,9 @@ as_scaling <- function(scale) {
   as_choice(scale, "scale", c(SCALINGS, "none"))
 }
 
-# Variances that differ by more than this factor are told where a number for lambda means raw columns.
-UNEQUAL <- 10
+# Variances that differ by more than this factor are told where a number for lambda means raw columns;
+# the same factor as in Python.
+UNEQUAL <- 100
 
 # Whether a number for lambda decides what "auto" means for the scaling.
 left_raw <- function(scale, lambda) identical(scale, "auto") && is.numeric(lambda)
@@ -256,7 +257,8 @@ tell_unequal <- function(sd) {
     "with a number for lambda the columns are not scaled, and their standard deviations differ: ",
     names(sd)[least], " has ", format(sd[[least]], digits = 2L), ", ", names(sd)[most], " ",
     format(sd[[most]], digits = 2L), ". scale = TRUE standardises them, as a lambda that is ",
-    "chosen may do; scale = FALSE leaves them as they are, without this warning", call. = FALSE
+    "chosen may do; ewp_refit(fit, x, lambda = ) keeps the scaling of a fit; scale = FALSE states ",
+    "that raw columns are meant", call. = FALSE
   )
 }
 

@@ -27,18 +27,18 @@
 #'   `init` (`"random"` rows or `"k-means++"`), `beta` (exponent of `"wkmeans"`), `reference` (the
 #'   method that the others are tested against), `n_jobs`, `progress`. For the method for formulas
 #'   also the ones above.
-#' @return A list of class `"ewp_compare"`: `table` (a data frame, one row a method: number
+#' @return A list of class `"ewp_compare"`: `table` (a data frame, one row per method: number
 #'   of rows in the `smallest` cluster, `features` with more than 1e-4 of the largest weight,
 #'   `effective_features`, adjusted Rand index `ari` and normalised mutual information `nmi` with
 #'   `truth`, `seconds`), `weights` (one column a
-#'   method, summing to 1), `clusters` (one column a method), `agreement` (adjusted Rand indices
+#'   method, summing to 1), `clusters` (one column per method), `agreement` (adjusted Rand indices
 #'   between the methods), `fits` (the methods' own objects), `centers` and `notes`. It can be printed
 #'   and plotted.
 #'
-#'   With `methods` or `n_trials` a list of class `"ewp_trials"`: `table` (one row a method: the mean
+#'   With `methods` or `n_trials` a list of class `"ewp_trials"`: `table` (one row per method: the mean
 #'   of every measure over the starts, its standard deviation `_sd`, the p-value `_p` of Wilcoxon's
-#'   signed-rank test against the reference, `features`, `seconds`), `scores` (one row a start and
-#'   method), `weights` (one row a method and start), `clusters` (a matrix for each method with one
+#'   signed-rank test against the reference, `features`, `seconds`), `scores` (one row per start and
+#'   method), `weights` (one row per method and start), `clusters` (a matrix for each method with one
 #'   row a start), `settings` (what each method chose or was given), `measures`, `reference`,
 #'   `scaling`, `k`, `complete`, `seed`, `call`.
 #' @examplesIf ewp_available()

@@ -12,9 +12,9 @@
 #' @param reference A population that is known, as in a simulation, to measure the distance from
 #'   instead of the full fit: another fit made by [ewp()], or a list of `centers` and `weights`.
 #' @param level Level of the slopes' intervals.
-#' @return A list of class `"ewp_consistency"`: the data frames `table` (one row a size: mean and
-#'   standard deviation of each error, objective a row, agreement `ari` with the full fit),
-#'   `replicates` (one row a fit), `slopes` (one row an error: `slope`, `lower`, `upper`, `se`,
+#' @return A list of class `"ewp_consistency"`: the data frames `table` (one row per size: mean and
+#'   standard deviation of each error, objective per row, agreement `ari` with the full fit),
+#'   `replicates` (one row per fit), `slopes` (one row per error: `slope`, `lower`, `upper`, `se`,
 #'   `verdict`) and `along_s` (the annealing of the fit against its limit), and `verdict`,
 #'   `effective_n` (see [plot.ewp_consistency()]), `reference`, `n`, `level`, `complete`, `call`. It
 #'   can be printed and plotted.

@@ -28,7 +28,7 @@
 #' @param x A numeric matrix, a data frame of numeric columns, or a numeric vector.
 #' @param formula A formula without a response, such as `~ a + log(b)` or `~ . - name`.
 #' @param data A data frame in which the formula is evaluated.
-#' @param centers,k Number of clusters, or a matrix with one starting centre a row: two names of one
+#' @param centers,k Number of clusters, or a matrix with one starting centre per row: two names of one
 #'   argument, the first as in [stats::kmeans()].
 #' @param iter.max Largest number of steps. The third argument by position, as in `kmeans()`.
 #' @param lambda Entropy penalty, in the units of a sum over rows: it must grow like the number of
@@ -81,17 +81,19 @@
 #' \item{weights}{Weights of the columns, named, summing to 1.}
 #' \item{lambda, s0, eta}{Penalty, first exponent and factor that were used.}
 #' \item{objective}{The objective in the limit.}
-#' \item{trace}{A data frame with one row a step: phase, exponent, objective and size of the step.}
+#' \item{trace}{A data frame with one row per step: phase, exponent, objective and size of the step.}
 #' \item{converged}{Whether a fixed point was reached.}
 #' \item{scaling, dispersion}{Scaling and form of the weights that were used.}
 #' \item{effective_features}{Exponential of the weights' entropy: the number of columns if all
 #'   weights are equal, 1 if one column has it all.}
 #' \item{critical_exponent}{See `s0`.}
-#' \item{starts, n.starts}{Where the starts ended, a data frame with one row a distinct optimum (its
+#' \item{starts, n.starts}{Where the starts ended, a data frame with one row per distinct optimum (its
 #'   objective, how many starts ended there, adjusted Rand index with the best), and their number.}
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
 #'   their `prior`, and the sum of the rows' weights in each cluster (`mass`).}
+#' \item{python}{How Python gives the fit again: `call`, a line of Python that calls the data X, the
+#'   `versions` it was made with, and the SHA-256 of the values as 64-bit floats, row by row.}
 #' \item{selection}{How `lambda = "auto"` was settled, if it was.}
 #' \item{sample_weight, terms}{Weights of the rows and terms of the formula, where given.}
 #' \item{na.action, kept, given}{Rows left out for missing values, numbers of the rows that were
@@ -158,6 +160,36 @@ fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", s
   fit
 }
 
+#' Fit the same rows again with another penalty
+#'
+#' The scaling, the form of the weights and all other options are those of the fit, where [ewp()] with a
+#' number for `lambda` takes the columns as they are. The partition of the fit is tried beside the new
+#' starts.
+#'
+#' @param object A fit made by [ewp()].
+#' @param x The data that were fitted.
+#' @param lambda The penalty, a number.
+#' @param k Number of clusters.
+#' @param seed Seed of the starts.
+#' @return A fit of class `"ewp"`, as [ewp()] returns it.
+#' @examplesIf ewp_available()
+#' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
+#' ewp_refit(fit, iris[, 1:4], lambda = 60)$scaling
+#' @export
+ewp_refit <- function(object, x, lambda = object$lambda, k = length(object$size),
+                      seed = object$seed) {
+  call <- call_of("ewp_refit", match.call())
+  x <- fitted_rows(object, x)
+  lambda <- as_penalty(lambda)
+  k <- as_count(k, "k")
+  seed <- as_seed(seed)
+  results <- ask_results(
+    as_results(object, x), "refit", list(lam = lambda, n_clusters = k, random_state = seed)
+  )
+  rows <- c(list(x = x), unclass(object)[c("terms", "na.action", "kept", "given")])
+  as_ewp(results, rows, seed, call)
+}
+
 # Call one of the module's functions with data and options; Python is touched here first, and before
 # any value of Python is asked for.
 run_python <- function(name, x, ..., options) {
@@ -215,6 +247,8 @@ as_ewp <- function(results, rows, seed, call) {
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
   fit$starts <- from_frame(results$starts)
   fit$n.starts <- as.integer(from_python(results$n_starts))
+  fit$python <- list(call = from_python(results$call), versions = from_python(results$versions),
+                     data_sha256 = from_python(results$data_sha256))
   given <- from_python(results$sample_weight)
   if (!is.null(given)) fit$sample_weight <- as.double(given)
   fit$terms <- rows$terms
@@ -245,12 +279,12 @@ selection_reason <- function(record) {
     return(paste(named(chosen), "is the middle of the grid: there are too few rows to choose."))
   }
   text <- sprintf(
-    "%s chosen by the %s criterion: %.4g %s (se %.2g), %s (%.4g) of %d candidates.", named(chosen),
+    "%s chosen by the %s criterion: %.4g %s (standard error %.2g), %s (%.4g) of %d candidates.", named(chosen),
     record$criterion, chosen$score, record$unit, chosen$se, record$rule, record$best_score,
     as.integer(record$candidates)
   )
   if (!is.null(record$runner_up)) {
-    text <- sprintf("%s Runner-up: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
+    text <- sprintf("%s Next best: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
   }
   text <- paste0(text, alike_penalties(record$alike))
   if (!record$complete) text <- paste(text, "The selection was interrupted: finished replicates only.")

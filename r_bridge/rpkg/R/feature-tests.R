@@ -11,7 +11,7 @@
 #' @param n_perm Number of permutations. `NULL` takes enough for Holm's adjustment.
 #' @param n_groups Number of groups of columns that are left out together.
 #' @param ... Options that only the Python package knows.
-#' @return A list of class `"ewp_test_features"`: the data frame `table` (one row a column: `feature`,
+#' @return A list of class `"ewp_test_features"`: the data frame `table` (one row per column: `feature`,
 #'   `weight` in the fit, `earned` (the weight that the clusters of the other columns give it),
 #'   `permuted` (its median when the column is permuted), `p_value`, and the p-values adjusted by Holm,
 #'   `p_holm`, and by Benjamini and Hochberg, `p_bh`; `NA` for columns that cannot be tested),

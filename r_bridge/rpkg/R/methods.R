@@ -196,7 +196,7 @@ nobs.ewp <- function(object, ...) length(object$cluster)
 #' @param type `"cluster"` for the number of the nearest cluster, `"distance"` for the weighted
 #'   distances (not squared) to all centres.
 #' @param ... Ignored.
-#' @return A vector of whole numbers, or a matrix with one column a cluster, with the names of the
+#' @return A vector of whole numbers, or a matrix with one column per cluster, with the names of the
 #'   rows.
 #' @examplesIf ewp_available()
 #' odd <- seq(1, 150, by = 2)

@@ -42,8 +42,9 @@ ewp_report <- function(object, x, file, title = NULL, with = character(), seed =
 #'   the group of every row.
 #' @param weights Weights of the columns in the other clustering, if `other` does not hold them.
 #' @return A list of class `"ewp_agreement"`: adjusted Rand index `ari`, normalised mutual information
-#'   `nmi`, share of the rows in matched clusters `same`, `clusters` (one row a cluster: `cluster`,
-#'   `size`, `other_size`, `shared`, `jaccard`), `weights` (one row a column: `feature`, `this`,
+#'   `nmi`, share of the rows in matched clusters `same`, `clusters` (one row per cluster: `cluster`,
+#'   `size`, `other` (the name of the group that is matched with it, empty where none shares a
+#'   row), `other_size`, `shared`, `jaccard`), `weights` (one row per column: `feature`, `this`,
 #'   `other`, `difference`; `NULL` if the other clustering has none), `weight_distance` (the weight
 #'   that would have to move).
 #' @examplesIf ewp_available()
@@ -67,7 +68,7 @@ ewp_agreement <- function(object, other, weights = NULL) {
   if (!is.null(weights) && (!is.numeric(weights) || length(weights) != columns)) {
     stop("weights must hold one number for each of the ", columns, " columns", call. = FALSE)
   }
-  labels <- as.integer(factor(labels))
+  labels <- as.character(labels)
   found <- call_python(
     as_results(object, NULL)$compare_to, as.list(labels),
     weights = if (!is.null(weights)) to_array(as.array(as.double(weights)))

@@ -41,7 +41,13 @@ as_results <- function(object, x) {
     data = if (!is.null(x)) to_array(unname(x)), sample_weight = weight,
     spread = vector(object$metric$sd), selection = to_selection(object$selection),
     starts = if (!is.null(object$starts)) frame(object$starts),
-    n_starts = if (is.null(object$n.starts)) 1L else object$n.starts
+    n_starts = if (is.null(object$n.starts)) 1L else object$n.starts,
+    call = if (is.null(object$python)) "" else object$python$call,
+    # dict() would take a name for the variable that has it
+    versions = reticulate::py_dict(
+      as.list(names(object$python$versions)), unname(as.list(object$python$versions))
+    ),
+    data_sha256 = object$python$data_sha256
   )
 }
 

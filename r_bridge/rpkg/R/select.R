@@ -22,7 +22,7 @@
 #' @param subset,na.action Which rows to use, and what to do about missing values: see [ewp()].
 #' @param ... Further options of [ewp()]; `scale` and `dispersion` fix what is `"auto"` by default.
 #'   For the method for formulas also the ones above.
-#' @return A list of class `"ewp_select_lambda"`: `table` (a data frame, one row a candidate), `lambda`,
+#' @return A list of class `"ewp_select_lambda"`: `table` (a data frame, one row per candidate), `lambda`,
 #'   `scaling` and `dispersion` of the choice, `criterion`, `unit`, `reason` (the decision in words),
 #'   `complete`, `fit` (the chosen model, as from [ewp()]) and `call`. It can be printed and plotted.
 #' @examplesIf ewp_available()
@@ -87,7 +87,7 @@ select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv =
 #' @param centers,k Numbers of clusters to try; two names of one argument.
 #' @param rule `"1se"` takes the smallest number within one standard error of the best, `"max"` the
 #'   best. `NULL` takes the Python package's default.
-#' @return A list of class `"ewp_select_k"`: `table` (a data frame, one row a number), `k`,
+#' @return A list of class `"ewp_select_k"`: `table` (a data frame, one row per number), `k`,
 #'   `criterion`, `unit`, `rule` (in words), `fit` (at the chosen number), `fits` (at all numbers,
 #'   named) and `call`. It can be printed and plotted.
 #' @examplesIf ewp_available()
@@ -212,8 +212,8 @@ print.ewp_select_k <- function(x, digits = 4L, ...) {
 
 #' Plot a selection
 #'
-#' The criterion, with its standard error, against the penalty a row or the number of clusters; the
-#' choice is ringed. Hollow points were given up after their first replicates.
+#' The criterion, with its standard error, against the penalty per row or the number of clusters; the
+#' choice is ringed. Hollow points were not scored further after their first replicates.
 #'
 #' @param x What [ewp_select_lambda()] or [ewp_select_k()] returned.
 #' @param ... Graphical parameters, handed to [graphics::plot.default()] in the place of the

@@ -13,10 +13,10 @@
 #'   `"subset"` draws a part of the rows.
 #' @param share Size of that part.
 #' @param ... Options that only the Python package knows.
-#' @return A list of class `"ewp_stability"`: the data frames `clusters` (one row a cluster: `cluster`,
+#' @return A list of class `"ewp_stability"`: the data frames `clusters` (one row per cluster: `cluster`,
 #'   `size`, `jaccard` (mean), `jaccard_sd`, `dissolved` and `recovered` (numbers of resamples with a
 #'   similarity of at most 0.5, and above 0.75), `stays` (mean share of resamples in which a row
-#'   stays), `silhouette`) and `points` (one row a row: `cluster`, `stays`, `together`, `nearest` (the
+#'   stays), `silhouette`) and `points` (one row per row: `cluster`, `stays`, `together`, `nearest` (the
 #'   cluster it goes to most often otherwise, or `NA`), `silhouette`), the matrices `jaccard` (one row a
 #'   resample) and `draws` (the clusters of all rows in every resample), and `scheme`, `complete`,
 #'   `call`. It can be printed and plotted; [ewp_together()] says how often two rows are together.
@@ -97,7 +97,7 @@ print.ewp_stability <- function(x, digits = 3L, ...) {
   notes <- paste("jaccard: mean similarity to the most similar cluster of a resample; dissolved and",
                  "recovered: resamples where it is at most 0.5, and above 0.75.")
   if (length(weak)) {
-    notes <- c(notes, paste0("Not to be trusted, below 0.6: ", listing(weak), "."))
+    notes <- c(notes, paste0("Not stable, below 0.6: ", listing(weak), "."))
   } else if (all(means >= 0.75)) {
     notes <- c(notes, "All clusters are stable: 0.75 or more.")
   }

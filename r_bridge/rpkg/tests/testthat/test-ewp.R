@@ -224,14 +224,41 @@ test_that("centers, iter.max and nstart are understood as kmeans understands the
 
 test_that("a number for lambda on columns of different scale is told, with what keeps the scaling", {
   skip_without_python()
-  expect_warning(raw <- ewp(numbers, 3, lambda = 20, seed = 1),
-                 "Sepal.Width has 0.43, Petal.Length 1.8. scale = TRUE")
+  # variances that differ by a factor of 16 are not told, those in other units are
+  expect_no_warning(ewp(numbers, 3, lambda = 20, seed = 1))
+  units <- transform(numbers, Petal.Length = 10 * Petal.Length)
+  expect_warning(raw <- ewp(units, 3, lambda = 20, seed = 1),
+                 "Sepal.Width has 0.43, Petal.Length 18. scale = TRUE")
   expect_identical(raw$scaling, "none")
-  expect_no_warning(same <- ewp(numbers, 3, lambda = 20, scale = FALSE, seed = 1))
+  expect_no_warning(same <- ewp(units, 3, lambda = 20, scale = FALSE, seed = 1))
   expect_identical(same$weights, raw$weights)
-  expect_no_warning(ewp(numbers, 3, lambda = 20, scale = TRUE, seed = 1))
-  expect_no_warning(ewp(scale(numbers), 3, lambda = 20, seed = 1))
-  expect_warning(ewp_compare(numbers, 3, lambda = 20, wbound = 1.4, seed = 1), "scale = TRUE")
+  expect_no_warning(ewp(units, 3, lambda = 20, scale = TRUE, seed = 1))
+  expect_no_warning(ewp(scale(units), 3, lambda = 20, seed = 1))
+  expect_warning(ewp_compare(units, 3, lambda = 20, wbound = 1.4, seed = 1), "scale = TRUE")
+})
+
+test_that("a fit again with another penalty keeps its scaling", {
+  fit <- iris_fit()
+  expect_no_warning(other <- ewp_refit(fit, numbers, lambda = 60))
+  expect_identical(other$scaling, "standard")
+  expect_identical(other$lambda, 60)
+  expect_identical(names(other$cluster), names(fit$cluster))
+  expect_identical(rownames(other$centers), rownames(fit$centers))
+  expect_equal(ewp_refit(fit, numbers)$objective, fit$objective)
+  expect_length(ewp_refit(fit, numbers, k = 4)$size, 4L)
+  expect_error(ewp_refit(fit, numbers[1:20, ]), "20 rows, but the fit had 150")
+})
+
+test_that("a fit knows the call with which Python gives it again", {
+  fit <- iris_fit()
+  expect_match(fit$python$call, "ewp.fit(X, 3, lam=20.0", fixed = TRUE)
+  again <- in_python(
+    sprintf("results = %s\nshow('weights', results.weights)\nshow('labels', results.labels)",
+            fit$python$call),
+    as.matrix(numbers)
+  )
+  expect_identical(again$weights, unname(fit$weights))
+  expect_identical(again$labels + 1, unname(as.double(fit$cluster)))
 })
 
 test_that("a fit through do.call describes its data and does not store them", {

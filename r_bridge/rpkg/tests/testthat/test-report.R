@@ -22,6 +22,8 @@ test_that("a fit is set beside other clusterings of its rows", {
   expect_equal(found$nmi, normalised_information(fit$cluster, iris$Species))
   expect_equal(found$same, sum(apply(table(fit$cluster, iris$Species), 1, max)) / 150)
   expect_null(found$weights)
+  expect_setequal(found$clusters$other, levels(iris$Species))
+  expect_output(print(found), "virginica")
   again <- ewp_agreement(fit, fit)
   expect_equal(again$ari, 1)
   expect_equal(again$weight_distance, 0)

@@ -1,0 +1,52 @@
+"""The partition of a fit as sums of squares: what is known of it without the data.
+
+Sizes and means of the clusters with the deviations of the columns give the dispersions within the
+clusters, and with them the mixture of Gaussians that a partition implies.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ewp.common.types import Array, FittedResults
+from ewp.display.fit_summary import column_deviations
+
+__all__ = ["dispersions_within", "partition_mixture"]
+
+#: Smallest variance within clusters, as a share of the total: a column that is constant in every
+#: cluster would have an infinite density.
+_FLOOR = 1e-4
+
+
+def dispersions_within(results: FittedResults) -> Array | None:
+    """Sums of squares about the means of the clusters in data units, None if they are not known.
+
+    Parameters
+    ----------
+    results : EWPResults
+    """
+    spread = column_deviations(results)
+    if spread is None:
+        return None
+    mass = results.clusters["mass"].to_numpy(dtype=float)
+    between = mass @ (results.centroids.to_numpy(dtype=float) - results.center) ** 2
+    within: Array = np.maximum(mass.sum() * spread**2 - between, 0.0)
+    return within
+
+
+def partition_mixture(results: FittedResults) -> tuple[Array, Array, Array, Array, Array]:
+    """Means, mean, variances within, variances and masses, for `ewp.metrics.mixture_gain`.
+
+    Parameters
+    ----------
+    results : EWPResults
+    """
+    squares, spread = dispersions_within(results), column_deviations(results)
+    if squares is None or spread is None:
+        raise ValueError("the deviations of the columns are not held here: fit again")
+    mass = results.clusters["mass"].to_numpy(dtype=float)
+    total, k = float(mass.sum()), np.count_nonzero(mass)
+    # degrees of freedom; weights that are proportions have none to spare
+    variance = spread**2 * total / (total - 1.0 if total > k else total)
+    within = np.maximum(squares / (total - k if total > k else total), _FLOOR * variance)
+    return results.centroids.to_numpy(dtype=float), results.center, within, variance, mass
