@@ -48,6 +48,7 @@ class FittedResults(Protocol):
     stability_: Any
     feature_tests_: Any
     agreement_: Any
+    refinement_: Any
 
     @property
     def lam(self) -> float:
