@@ -99,6 +99,9 @@ class FittedResults(Protocol):
     def checked(self, X: Any) -> Array:
         """Check rows against the features of the fit."""
 
+    def predict(self, X: Any) -> Any:
+        """Clusters of rows."""
+
     def plot_trace(self) -> Any:
         """Draw the objective along the iterations."""
 

@@ -16,7 +16,6 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import block_rows, sample_by_hash
 from ewp.diagnostics.refinement import Refinement, standardised
 from ewp.diagnostics.refit import FittedData, fitted_data
-from ewp.engine.array import nearest_centroids
 from ewp.refinement.choice import (
     TAILS,
     Choice,
@@ -154,8 +153,7 @@ def _rows_to_fit(source: FittedData, results: FittedResults) -> tuple[Array, Arr
         for at in _blocks(source)
     )
     sample = sample_by_hash(blocks, results.n_features, _MOST_ROWS)
-    labels = nearest_centroids(sample.rows, *results.metric())[0]
-    return sample.rows, as_copies(sample.mass), labels
+    return sample.rows, as_copies(sample.mass), np.asarray(results.predict(sample.rows))
 
 
 def _blocks(source: FittedData) -> Iterator[slice]:
