@@ -80,6 +80,9 @@ def fit(
     consistency: Annotated[
         bool, typer.Option("--consistency", help="Fit subsamples of growing size too.")
     ] = False,
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Refine the clusters by a mixture model.")
+    ] = False,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
 ) -> None:
@@ -111,6 +114,8 @@ def fit(
             results.test_features(**how)
         if consistency:
             results.consistency(**how)
+        if refine:
+            results.refine()
         output.write_fit("fit", results, results, table, giving)
 
 

@@ -181,7 +181,8 @@ def write_fit(
         show_json(record)
     else:
         typer.echo(printable(str(found)))
-        for answer in (results.stability_, results.consistency_):  # the others are in the summary
+        # the others are in the summary
+        for answer in (results.stability_, results.consistency_, results.refinement_):
             if answer is not None:
                 typer.echo(printable(f"\n{answer}"))
     _print_written(command, giving)
@@ -265,7 +266,7 @@ def _details(table: TableReader) -> dict[str, str]:
 def _write_fit_tables(results: EWPResults, table: TableReader, out: Path) -> list[str]:
     """Write a fit into a folder and return the names of the files."""
     labels = results.labels.set_axis(table.rows)
-    found = diagnostic_tables(results)
+    found = diagnostic_tables(results) | _refined_rows(results, table)
     weights = found.pop("weight_intervals", results.weights.to_frame())
     frames = {
         "labels.csv": labels.to_frame(),
@@ -312,6 +313,16 @@ def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
         slopes = found.slopes.assign(verdict=found.verdicts)
         tables["consistency_slopes"] = slopes.rename_axis("error")
     return tables
+
+
+def _refined_rows(results: EWPResults, table: TableReader) -> dict[str, pd.DataFrame]:
+    """Refined clusters of the rows and their probabilities, where they were asked for."""
+    found = results.refinement_
+    if found is None:
+        return {}
+    rows = found.probabilities.add_prefix("cluster ").set_axis(table.rows)
+    rows.insert(0, "refined", found.labels.to_numpy())
+    return {"refinement": rows}
 
 
 def show_json(record: dict[str, Any]) -> None:
@@ -381,7 +392,8 @@ def fit_record(results: EWPResults, table: TableReader) -> dict[str, Any]:
         "centroids": frame_record(results.centroids),
         "labels": results.labels.to_numpy(),
     }
-    tables = {name: frame_record(frame) for name, frame in diagnostic_tables(results).items()}
+    found = diagnostic_tables(results) | _refined_rows(results, table)
+    tables = {name: frame_record(frame) for name, frame in found.items()}
     return record | tables | _row_names(table)
 
 

@@ -49,6 +49,7 @@ class FittedResults(Protocol):
     stability_: Any
     feature_tests_: Any
     agreement_: Any
+    refinement_: Any
     call: str
     calls: dict[str, str]
     versions: dict[str, str]
@@ -106,6 +107,9 @@ class FittedResults(Protocol):
 
     def checked(self, X: Any) -> Array:
         """Check rows against the features of the fit."""
+
+    def predict(self, X: Any) -> Any:
+        """Clusters of rows."""
 
     def plot_trace(self) -> Any:
         """Draw the objective along the iterations."""

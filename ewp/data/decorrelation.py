@@ -18,10 +18,16 @@ import numpy as np
 
 from ewp.common.types import Array
 
-__all__ = ["CrossMoments", "Decorrelation", "given_shrinkage", "is_decorrelated"]
+__all__ = [
+    "CrossMoments",
+    "Decorrelation",
+    "given_shrinkage",
+    "is_decorrelated",
+    "shrinkage_intensity",
+]
 
 #: The least shrinkage: correlations are never inverted without.
-_LEAST = 1e-3
+_LEAST = 1e-4
 #: Eigenvalues below this share of the largest are rounding errors.
 _ROUNDING = 1e-10
 #: Columns of rows that are read in blocks: their correlations are held whole.
@@ -72,7 +78,7 @@ def shrinkage_intensity(Z: Array, mass: Array) -> float:
     """Share by which correlations are best shrunk towards zero (Schaefer and Strimmer 2005).
 
     The sum of the estimated variances of the correlations over the sum of their squares, at least
-    0.001 and at most 1.
+    0.0001 and at most 1.
 
     Parameters
     ----------

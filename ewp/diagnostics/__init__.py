@@ -4,6 +4,7 @@ from ewp.diagnostics.agreement import Agreement
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults
 from ewp.diagnostics.feature_tests import FeatureTests
+from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults
 
 __all__ = ["RECORDS", "TITLES"]
@@ -15,6 +16,7 @@ RECORDS: dict[str, type] = {
     "stability_": StabilityResults,
     "feature_tests_": FeatureTests,
     "agreement_": Agreement,
+    "refinement_": Refinement,
 }
 #: Their headings on a page.
 TITLES = {
@@ -23,4 +25,5 @@ TITLES = {
     "feature_tests_": "Tests of the features",
     "consistency_": "Consistency",
     "agreement_": "Agreement with another clustering",
+    "refinement_": "Clusters refined by a mixture",
 }

@@ -193,6 +193,13 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     )
     if variance_explained(results) is not None:
         yield "explained: share of the feature's variance that lies between the clusters."
+    refinement = results.refinement_
+    if refinement is not None and refinement.clearly_better and refinement.moved_share > 0:
+        yield (
+            "The refined partition predicts held-out rows better, by "
+            f"{fixed(refinement.gain)} (se {fixed(refinement.gain_se)}) nats per row; "
+            f"{percent(refinement.moved_share)} of the rows move: see results.refinement_."
+        )
 
 
 def starts_note(results: FittedResults) -> str | None:

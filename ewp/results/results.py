@@ -29,6 +29,8 @@ from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
 from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
+from ewp.diagnostics.refine import refine
+from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults, stability
 from ewp.display.axes import subsample
 from ewp.display.fit_summary import summarise_fit
@@ -120,8 +122,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
         SHA-256 of the values as 64-bit floats, row by row; None where computing it would have
         cost much: files, Dask collections, more than 256 MB.
     bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
+    bootstrap_, consistency_, stability_, feature_tests_, agreement_, refinement_ : object or None
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
-        :meth:`test_features` and :meth:`compare_to`; saved with the results.
+        :meth:`test_features`, :meth:`compare_to` and :meth:`refine`; saved with the results.
 
     Examples
     --------
@@ -168,12 +171,14 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     calls: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     data_sha256: str | None = None
+    refinement_: Refinement | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
     stability = _question(stability, "stability")
     consistency = _question(consistency, "consistency")
     compare_to = _question(compare_to, "compare_to", kept_as="agreement_")
+    refine = _question(refine, "refine", kept_as="refinement_")
 
     @property
     def lam(self) -> float:

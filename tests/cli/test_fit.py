@@ -126,7 +126,7 @@ def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):
 
 
 def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
-    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency"]
+    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency", "--refine"]
     options = ["fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, *asked]
     result = run(*options, "--out", tmp_path / "out")
     assert result.exit_code == 0
@@ -143,6 +143,11 @@ def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
     slopes = pd.read_csv(tmp_path / "out" / "consistency_slopes.csv", index_col="error")
     assert slopes.loc["weights", "slope"] == pytest.approx(record["consistency_slopes"][0]["slope"])
     assert slopes["verdict"].tolist() == own.consistency_.verdicts.tolist()
+    refined = pd.read_csv(tmp_path / "out" / "refinement.csv")
+    assert refined["refined"].tolist() == own.refinement_.labels.tolist()
+    assert [row["refined"] for row in record["refinement"]] == refined["refined"].tolist()
+    assert refined["cluster 1"].tolist() == pytest.approx(own.refinement_.probabilities[1])
+    assert "Refined clusters" in result.stdout
     sizes = pd.read_csv(tmp_path / "out" / "consistency.csv")["n"]
     assert sizes.tolist() == [row["n"] for row in record["consistency"]]
     assert {row["feature"] for row in record["weight_intervals"]} == set("abcde")

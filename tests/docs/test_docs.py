@@ -28,6 +28,7 @@ RESULTS = (
     "ewp.diagnostics.feature_tests.FeatureTests",
     "ewp.diagnostics.consistency.ConsistencyResults",
     "ewp.diagnostics.agreement.Agreement",
+    "ewp.diagnostics.refinement.Refinement",
     "ewp.comparison.results.Comparison",
     "ewp.select.LambdaSelection",
     "ewp.select.KSelection",
