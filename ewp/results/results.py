@@ -121,7 +121,6 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     data_sha256 : str or None
         SHA-256 of the values as 64-bit floats, row by row; None where computing it would have
         cost much: files, Dask collections, more than 256 MB.
-    bootstrap_, consistency_, stability_, feature_tests_, agreement_ : object or None
     bootstrap_, consistency_, stability_, feature_tests_, agreement_, refinement_ : object or None
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
         :meth:`test_features`, :meth:`compare_to` and :meth:`refine`; saved with the results.
