@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ewp.comparison.compare import compare
     from ewp.data.outliers import OutlierWarning
     from ewp.data.scales import ScaleWarning
+    from ewp.display.evidence import NoClustersWarning
     from ewp.estimator import EWP, fit
     from ewp.results.results import EWPResults
     from ewp.select import select_k, select_lambda
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EWP",
     "EWPResults",
+    "NoClustersWarning",
     "OutlierWarning",
     "ScaleWarning",
     "compare",
@@ -40,6 +42,7 @@ __all__ = [
 _HOMES = {
     "EWP": "estimator",
     "EWPResults": "results.results",
+    "NoClustersWarning": "display.evidence",
     "OutlierWarning": "data.outliers",
     "ScaleWarning": "data.scales",
     "compare": "comparison.compare",

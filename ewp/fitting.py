@@ -31,6 +31,7 @@ from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.scales import describe_scales
 from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
 from ewp.data.validation import align_to_columns, check_init, check_prior, generator, stated_seed
+from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
 from ewp.engine.base import Engine
@@ -255,6 +256,9 @@ def fit_model(
             ConvergenceWarning,
             stacklevel=4,
         )
+    evidence = None if outcome is None else outcome.evidence
+    if k > 1 and evidence is not None and not evidence.clear:
+        warnings.warn(evidence.words(), NoClustersWarning, stacklevel=4)
     results = to_results(found, options, source, outcome)
     weight = getattr(source, "sample_weight", source.weight)
     results.call = write_fit_call(stated, selection, weight)

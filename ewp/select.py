@@ -19,6 +19,7 @@ from ewp.common.calls import chain_call, write_call
 from ewp.common.checks import check_choice, check_integer
 from ewp.data.sources import open_source
 from ewp.data.validation import stated_seed
+from ewp.display.evidence import NO_CLUSTERS, NoClustersWarning
 from ewp.display.selection import plot_k, plot_lambda, selection_reason
 from ewp.display.summary import EWPSummary, SummaryMixin, render_table
 from ewp.engine import rows_for_selection
@@ -181,8 +182,9 @@ class KSelection(SummaryMixin):
     table : DataFrame
         One row per number of clusters: the chosen penalty, scaling and form at it, mean and
         standard error of the criterion there, and the lead of the best number over it with the
-        standard error of that difference, over held-out rows. Numbers for which the rows are too
-        few have no scores.
+        standard error of that difference, over held-out rows; with the predictive criterion
+        ``gain`` over a single cluster and ``se_gain``. Numbers for which the rows are too few have
+        no scores.
     k : int
         The chosen number.
     criterion, unit : str
@@ -216,6 +218,19 @@ class KSelection(SummaryMixin):
             "lead: mean score of the best number minus that of this one, compared row by row where "
             "rows are scored; se_lead: standard error of this difference.",
         ]
+        if "gain" in self.table:
+            notes.append(
+                "gain: held-out log-density per observation, minus that under a single cluster; "
+                "numbers above one compete only if it is more than two standard errors above zero."
+            )
+            told = self.table.loc[self.table["k"] > 1]
+            if not (told["gain"] > 2.0 * told["se_gain"]).any():
+                notes.append(f"There is {NO_CLUSTERS}.")
+        tried = self.table["k"]
+        if len(tried) > 1 and self.k == tried.max():
+            notes.append(f"{self.k} is the largest number that was tried: more may be better.")
+        if self.k == tried.min() > 1:
+            notes.append(f"{self.k} is the smallest number that was tried: fewer may be better.")
         if not self.complete:
             notes.append("The selection was interrupted: finished numbers only.")
         return render_table(title, self.table.rename(columns={"dispersion": "form"}), notes)
@@ -335,7 +350,7 @@ def _refuse_penalty(options: dict[str, Any]) -> None:
 
 def select_k(
     X: Any,
-    ks: Iterable[int],
+    ks: Iterable[int] = range(1, 9),
     criterion: Any = "predictive",
     *,
     cv: Any = 5,
@@ -350,12 +365,15 @@ def select_k(
 
     For every number the penalty (and what else is "auto") is chosen as in `select_lambda`, on the
     same folds. The smallest number is taken whose score is within one standard error of the best;
-    the standard error is that of the difference.
+    the standard error is that of the difference. With the predictive criterion, numbers above one
+    compete only if held-out rows speak for more than one cluster: if their gain over a single
+    cluster, and over every density with one mode in the most telling direction, is more than two
+    standard errors above zero. Where none does, the number is one, if that was tried.
 
     Parameters
     ----------
     X : array-like or DataFrame of shape (n, p)
-    ks : iterable of int
+    ks : iterable of int, default=range(1, 9)
         Numbers of clusters to try.
     criterion, cv, lams, n_lams, sample_weight
         As in `select_lambda`.
@@ -396,7 +414,10 @@ def select_k(
     for k in numbers:
         asked = dataclasses.replace(seeded, n_clusters=k)
         try:
-            results, _, outcome = fit_model(X, sample_weight, asked, how)
+            with warnings.catch_warnings():
+                # told once, for all numbers
+                warnings.simplefilter("ignore", NoClustersWarning)
+                results, _, outcome = fit_model(X, sample_weight, asked, how)
         except KeyboardInterrupt:
             if not outcomes:
                 raise
@@ -409,13 +430,16 @@ def select_k(
         assert outcome is not None
         outcomes[k], fits[k] = outcome, results
         results.call = chain_call(call, f".fits[{k}]")
-    table, best = _lead_table(outcomes)
+    competing = _competing(outcomes)
+    table, best = _lead_table(outcomes, competing)
     slack = 1.0 if rule == "1se" else 0.0
-    close = table["lead"] <= slack * table["se_lead"] + ROUNDING
+    close = (table["lead"] <= slack * table["se_lead"] + ROUNDING) & table["k"].isin(competing)
     chosen = int(table.loc[close, "k"].min())
     words = "the best"
     if slack:
         words = f"the smallest within one standard error of the difference to the best ({best})"
+    if competing == [1] and len(outcomes) > 1:
+        words = f"{NO_CLUSTERS} at any other number"
     made = outcomes[best].criterion
     complete = len(outcomes) == len(numbers)
     return KSelection(
@@ -433,15 +457,24 @@ def _numbers(ks: Any) -> list[int]:
     return numbers
 
 
-def _lead_table(outcomes: dict[int, SelectionOutcome]) -> tuple[pd.DataFrame, int]:
-    """Compare the numbers of clusters with the best of them."""
+def _competing(outcomes: dict[int, SelectionOutcome]) -> list[int]:
+    """Numbers of clusters that compete: scored, and one unless there is evidence for more."""
     scored = [k for k in outcomes if outcomes[k].chosen.scores]
     if not scored:
         raise ValueError(
             f"X has too few distinct rows to score k = {', '.join(map(str, outcomes))}; try fewer "
             "clusters"
         )
-    best = max(scored, key=lambda k: outcomes[k].chosen.mean)
+    found = {k: outcomes[k].evidence for k in scored}
+    clear = [k for k in scored if k == 1 or (one := found[k]) is None or one.clear]
+    return clear or scored
+
+
+def _lead_table(
+    outcomes: dict[int, SelectionOutcome], competing: list[int]
+) -> tuple[pd.DataFrame, int]:
+    """Compare the numbers of clusters with the best of those that compete."""
+    best = max(competing, key=lambda k: outcomes[k].chosen.mean)
     rows = []
     for k, outcome in outcomes.items():
         chosen = outcome.chosen
@@ -452,8 +485,10 @@ def _lead_table(outcomes: dict[int, SelectionOutcome]) -> tuple[pd.DataFrame, in
             "lam": chosen.lam,
             "mean": chosen.mean,
         }
-        if k in scored:
+        if chosen.scores:
             lead, error = paired_difference(outcomes[best].chosen, chosen)
             row |= {"se": outcome.criterion.spread(chosen.scores), "lead": lead, "se_lead": error}
+        if k > 1 and outcome.evidence is not None:
+            row |= {"gain": outcome.evidence.gain, "se_gain": outcome.evidence.error}
         rows.append(row)
     return pd.DataFrame(rows), best

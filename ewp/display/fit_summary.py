@@ -13,6 +13,7 @@ import pandas as pd
 
 from ewp.common.checks import check_integer
 from ewp.common.types import FittedResults
+from ewp.display.evidence import NO_CLUSTERS, evidence_of
 from ewp.display.formatting import (
     INTERVAL_METHODS,
     MAX_CLUSTERS,
@@ -57,7 +58,9 @@ def summarise_fit(results: FittedResults, top: int = 10) -> EWPSummary:
     EWPSummary
     """
     check_integer("top", top, least=1)
-    summary = EWPSummary(_TITLE)
+    evidence = evidence_of(results)
+    shown = _TITLE if evidence is None or evidence.clear else f"{_TITLE}: {NO_CLUSTERS}"
+    summary = EWPSummary(shown)
     summary.add_dict(_facts(results))
     summary.add_df(_cluster_table(results))
     summary.add_df(_feature_table(results, top))
@@ -86,6 +89,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Dispersion:": results.dispersion,
         "Starts:": f"{results.n_starts} ({start})",
         "Seed:": "unknown" if given.random_state is None else str(given.random_state),
+        **_gain(results),
         "Objective f_-inf:": number(results.objective, 6),
         "Between / total SS:": percent(explained),
         "Effective features:": number(results.effective_features),
@@ -95,6 +99,14 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "anneal + finish + polish:": " + ".join(counts),
         "Converged:": "yes" if results.converged else "NO",
     }
+
+
+def _gain(results: FittedResults) -> dict[str, str]:
+    evidence = evidence_of(results)
+    if evidence is None:
+        return {}
+    shown = f"{short(evidence.gain, 2)} (se {short(evidence.error, 2)})"
+    return {"Gain over 1 cluster:": shown}
 
 
 def _cluster_table(results: FittedResults) -> pd.DataFrame:
@@ -139,6 +151,9 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             f"NOT CONVERGED: stopped after {results.n_iter} iterations (max_iter = {limit}); the "
             "estimates are not yet a fixed point. Raise max_iter or tol."
         )
+    evidence = evidence_of(results)
+    if evidence is not None and not evidence.clear:
+        yield evidence.words()
     if (told := starts_note(results)) is not None:
         yield told
     if p > 1:

@@ -61,6 +61,12 @@ def selection_reason(record: dict[str, Any]) -> str:
             else:
                 text += f", but some of them lead to other partitions: adjusted Rand index {index}"
         text += "."
+    if (end := record.get("end_of_grid")) is not None:
+        meaning = {
+            "smallest": "one feature, or few, have nearly all of the weight there",
+            "largest": "all weights are nearly equal there",
+        }[end]
+        text += f" It is the {end} penalty that was tried ({meaning})."
     if not record["complete"]:
         text += " The selection was interrupted: finished replicates only."
     return text

@@ -15,6 +15,7 @@ from ewp.common.types import FittedResults
 from ewp.data.rows import is_row_source
 from ewp.diagnostics import RECORDS, TITLES
 from ewp.display.axes import subsample
+from ewp.display.evidence import NO_CLUSTERS, evidence_of
 from ewp.display.fit_summary import column_deviations, fit_notes, is_weighted, variance_explained
 from ewp.display.formatting import (
     column_cells,
@@ -98,11 +99,13 @@ def _sentence(results: FittedResults) -> str:
     how = "chosen by what held-out rows gain from the clusters" if selection else "given"
     if selection and selection["criterion"] != "predictive":
         how = f"chosen by the {selection['criterion']} criterion"
+    evidence = evidence_of(results)
+    verdict = "" if evidence is None else f" {evidence.words()}"
     return (
         f"{counted(results.n_obs, 'row')} with {counted(results.n_features, 'feature')} were put "
         f"into {counted(results.n_clusters, 'cluster')}, and the features were weighted, by "
         f"Entropy Weighted Power k-means on {family} with the penalty λ = "
-        f"{number(results.lam)}, {how}."
+        f"{number(results.lam)}, {how}." + verdict
     )
 
 
@@ -200,7 +203,7 @@ def _start(results: FittedResults) -> str:
 
 def _notes(results: FittedResults) -> list[str]:
     """The notes of the summary that the page does not have elsewhere."""
-    told = ("...", "NOT CONVERGED", "lambda =", "f_-inf")
+    told = ("...", "NOT CONVERGED", "lambda =", "f_-inf", NO_CLUSTERS.capitalize())
     return [note for note in fit_notes(results, TOP) if not note.startswith(told)]
 
 

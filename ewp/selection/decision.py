@@ -20,6 +20,7 @@ import numpy as np
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.types import Array
 from ewp.data.canonical import distinct_groups
+from ewp.display.evidence import Evidence
 from ewp.display.formatting import counted, short
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
@@ -212,7 +213,8 @@ class SelectionOptions:
                 f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
                 f"{', '.join(methods)}"
             )
-        complete = all(hasattr(own, m) for m in ("for_rows", "has_enough_rows", "values"))
+        more = ("for_rows", "has_enough_rows", "values", "evidence")
+        complete = all(hasattr(own, m) for m in more)
         criterion: Criterion = own if complete else OwnCriterion(own)
         return criterion
 
@@ -248,6 +250,8 @@ class SelectionOutcome:
         False if the user interrupted the scoring.
     found : list of WarmStart
         Partitions of all rows that the replicates of the chosen candidate found.
+    evidence : Evidence or None
+        What held-out rows say of more than one cluster, where the criterion holds rows out.
     """
 
     entries: list[Candidate]
@@ -257,6 +261,7 @@ class SelectionOutcome:
     total: float
     complete: bool = True
     found: list[WarmStart] = dataclasses.field(default_factory=list)
+    evidence: Evidence | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -304,6 +309,13 @@ class SelectionOutcome:
             "agreement": min(agreement) if agreement else None,
         }
 
+    def _end_of_grid(self) -> str | None:
+        """Whether the chosen penalty is the smallest or the largest of its family."""
+        lams = [entry.lam for entry in self.entries if entry.family == self.chosen.family]
+        if len(lams) < 2 or min(lams) < self.chosen.lam < max(lams):
+            return None
+        return "smallest" if self.chosen.lam == min(lams) else "largest"
+
     def record(self) -> dict[str, Any]:
         """Return the decision as plain data, for the results and their file."""
         chosen, runner_up, best, top = self.decision
@@ -320,6 +332,10 @@ class SelectionOutcome:
             "runner_up": None if runner_up is None else runner_up.record(self.criterion),
             "total": self.total,
             "alike": self._alike(),
+            "end_of_grid": self._end_of_grid(),
+            "evidence": None
+            if self.evidence is None
+            else {"gain": self.evidence.gain, "error": self.evidence.error},
             "curve": [
                 entry.record(self.criterion) | {"replicates": len(entry.scores)}
                 for entry in self.entries
@@ -369,7 +385,7 @@ def select_candidate(
         return SelectionOutcome(
             entries, Decision(middle, None, middle, middle), criterion, rule, total
         )
-    complete = score_candidates(
+    complete, replicates = score_candidates(
         X,
         weight,
         entries,
@@ -392,7 +408,8 @@ def select_candidate(
     decision = decide(entries, rule)
     rows = array_engine(X, weight, decision.chosen.family.scale)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
-    return SelectionOutcome(entries, decision, criterion, rule, total, complete, found)
+    evidence = criterion.evidence(replicates, decision.chosen.scores)
+    return SelectionOutcome(entries, decision, criterion, rule, total, complete, found, evidence)
 
 
 def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmStart]:

@@ -316,8 +316,12 @@ class Mixture(NamedTuple):
         squared = self.within.to(rows, self.means) / inflated
         log_det = self.within.log_det + dimension * np.log(inflated)
         score = self.log_share[:, None] + log_t(squared, log_det, dimension)
+        gained: Array = logsumexp(score, axis=0) - self.log_single(rows)
+        return gained
+
+    def log_single(self, rows: Array) -> Array:
+        """Log-density of rows under the single t."""
+        dimension = rows.shape[1]
         inflated = 1.0 + 1.0 / self.total
         squared = self.whole.to(rows, self.center[None])[0] / inflated
-        single = log_t(squared, self.whole.log_det + dimension * np.log(inflated), dimension)
-        gained: Array = logsumexp(score, axis=0) - single
-        return gained
+        return log_t(squared, self.whole.log_det + dimension * np.log(inflated), dimension)

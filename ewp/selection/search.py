@@ -220,7 +220,7 @@ def score_candidates(
     *,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> bool:
+) -> tuple[bool, list[Any]]:
     """Score candidates in place, replicate by replicate.
 
     Parameters
@@ -238,8 +238,10 @@ def score_candidates(
 
     Returns
     -------
-    bool
+    complete : bool
         False if the user interrupted it: what was scored until then is kept.
+    replicates : list
+        What they were scored on.
     """
     replicates = criterion.replicates(X, weight, rng)
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(replicates))]
@@ -279,10 +281,10 @@ def score_candidates(
                 _keep_complete(alive)
                 if not any(entry.scores for entry in entries):
                     raise
-                return False
+                return False, replicates
             bar.total -= (len(alive) - len(kept)) * len(tasks)
             alive = kept
-    return True
+    return True, replicates
 
 
 def _keep_complete(alive: list[Candidate]) -> None:
