@@ -290,7 +290,8 @@ class Predictive(CommonPasses):
             return None
         gains, copies = [], None
         for one, score in zip(replicates, scores, strict=False):
-            assert score.labels is not None and score.rows is not None
+            assert score.labels is not None
+            assert score.rows is not None
             train, test = one.fold
             _, labels = np.unique(score.labels[train], return_inverse=True)
             projected = one.density().project(labels)
