@@ -22,6 +22,7 @@ __all__ = [
     "group_means",
     "jaccard",
     "match_labels",
+    "mean_rand_index",
     "mean_silhouette",
     "mixture_gain",
     "rand_index",
@@ -61,6 +62,43 @@ def rand_index(one: np.ndarray, two: np.ndarray, copies: Array | None = None) ->
     both, first, second = _pairs(cells), _pairs(cells.sum(axis=1)), _pairs(cells.sum(axis=0))
     expected, most = first * second / max(_pairs(cells.sum()), 1.0), (first + second) / 2
     return 1.0 if most == expected else (both - expected) / (most - expected)
+
+
+def mean_rand_index(partitions: np.ndarray, copies: Array | None = None) -> float:
+    """Mean adjusted Rand index of all pairs of partitions of the same rows.
+
+    Parameters
+    ----------
+    partitions : ndarray of int of shape (m, n)
+        Labels from 0 on; at least two partitions.
+    copies : ndarray of shape (n,) or None
+        How many rows every row stands for.
+
+    Examples
+    --------
+    >>> labels = np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 1, 0]])
+    >>> pairs = [(0, 1), (0, 2), (1, 2)]
+    >>> round(mean_rand_index(labels), 3)
+    0.333
+    >>> round(float(np.mean([rand_index(labels[i], labels[j]) for i, j in pairs])), 3)
+    0.333
+    """
+    m, n = partitions.shape
+    k = int(partitions.max()) + 1
+    member = np.zeros((m, k, n))
+    member[np.arange(m)[:, None], partitions, np.arange(n)] = 1.0
+    flat = member.reshape(m * k, n)
+    cells = (flat if copies is None else flat * copies) @ flat.T
+    both = np.maximum(cells * (cells - 1.0), 0.0).reshape(m, k, m, k).sum(axis=(1, 3)) / 2
+    # cells of a partition with itself are its clusters
+    alone, every = np.diag(both), _pairs(np.array(n if copies is None else copies.sum()))
+    one, two = np.triu_indices(m, 1)
+    expected = alone[one] * alone[two] / max(every, 1.0)
+    most = (alone[one] + alone[two]) / 2
+    varies = most != expected
+    found = np.ones(len(one))
+    found[varies] = (both[one, two] - expected)[varies] / (most - expected)[varies]
+    return float(found.mean())
 
 
 def _pairs(count: Array) -> float:

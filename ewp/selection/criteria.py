@@ -16,12 +16,10 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
-from ewp.display.evidence import Evidence
 from ewp.metrics import rand_index
 from ewp.selection.coordinates import scoring_coordinates
 from ewp.selection.density import FoldDensity
 from ewp.selection.parts import CommonRows
-from ewp.selection.structure import gain_over_one_mode
 from ewp.solver.fit import FitOptions
 
 __all__ = [
@@ -79,6 +77,7 @@ class Criterion(Protocol):
 
     name: str
     unit: str
+    over_one_cluster: ClassVar[bool]
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
         """Draw what all options are scored on."""
@@ -114,15 +113,14 @@ class Criterion(Protocol):
     def values(self, scores: list[Score]) -> Array:
         """Return the single values that a table of the candidate shows."""
 
-    def evidence(self, replicates: list[Any], scores: list[Score]) -> Evidence | None:
-        """Hold the partitions of a candidate against a single cluster, where that is possible."""
-
 
 class CriterionDefaults:
     """What a criterion need not say: it takes all rows as they are, and a value a replicate."""
 
     #: Whether splits of the user's own can take the place of a number of replicates.
     takes_splits: ClassVar[bool] = False
+    #: Whether values of rows are gains over a single cluster.
+    over_one_cluster: ClassVar[bool] = False
 
     def score_all(
         self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
@@ -138,10 +136,6 @@ class CriterionDefaults:
     def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
         """Return True."""
         return True
-
-    def evidence(self, replicates: list[Any], scores: list[Score]) -> Evidence | None:
-        """Return None: what replicates say of a single cluster is not known."""
-        return None
 
     def values(self, scores: list[Score]) -> Array:
         """Return the value of every replicate."""
@@ -221,6 +215,7 @@ class Predictive(CommonPasses):
     name: str = "predictive"
     unit: str = "nats of held-out log-density gained per row"
     takes_splits: ClassVar[bool] = True
+    over_one_cluster: ClassVar[bool] = True
 
     def for_rows(self, X: Array, weight: Array | None) -> Predictive:
         """Return the criterion for the rows of positive weight alone, numbered anew.
@@ -280,33 +275,6 @@ class Predictive(CommonPasses):
                 Score(float(value), float(features), rows, replicate.copies, labels, count)
             )
         return scores
-
-    def evidence(self, replicates: list[HeldOut], scores: list[Score]) -> Evidence | None:
-        """Gains of held-out rows over one cluster, averaged over what held them out.
-
-        The smaller of two: over one cloud with the tails of t, and over one mode.
-        """
-        if scores and scores[0].labels is not None and scores[0].labels.max() == 0:
-            return None
-        gains, copies = [], None
-        for one, score in zip(replicates, scores, strict=False):
-            assert score.labels is not None
-            assert score.rows is not None
-            train, test = one.fold
-            _, labels = np.unique(score.labels[train], return_inverse=True)
-            projected = one.density().project(labels)
-            own = np.full((2, len(score.rows)), np.nan)
-            own[0, test] = score.rows[test]
-            own[1, test] = 0.0 if projected is None else gain_over_one_mode(projected)
-            gains.append(own)
-            copies = one.copies
-        if not gains:
-            return None
-        held_out = np.isfinite(gains)
-        seen = held_out[:, 0].any(axis=0)
-        mean = np.where(held_out, gains, 0.0).sum(axis=0)[:, seen] / held_out.sum(axis=0)[:, seen]
-        copies = None if copies is None else copies[seen]
-        return min(Evidence.of_rows(row, copies) for row in mean)
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over folds."""

@@ -26,7 +26,8 @@ from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
-from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion
+from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion, Score
+from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.search import (
     MIN_LEAD,
     Candidate,
@@ -52,6 +53,8 @@ __all__ = [
 _MOST_WARM_STARTS, _ROWS = 5, 4096
 #: Seed of the replicates.
 _SEED = 0
+#: Adjusted Rand index of the replicates' partitions, on average, below which they disagree.
+_LEAST_STABILITY = 0.5
 #: Standard errors of the difference to the best up to which a penalty does as well.
 _ALIKE = 1.0
 
@@ -129,22 +132,32 @@ class Decision(NamedTuple):
     top: Candidate
 
 
+def competing(entries: list[Candidate]) -> list[Candidate]:
+    """Candidates with all replicates, whose partitions agree.
+
+    Where replicates find partitions that have little in common, what they gain is no single
+    answer; if all candidates are such, all compete.
+    """
+    complete = max(len(entry.scores) for entry in entries)
+    scored = [entry for entry in entries if len(entry.scores) == complete]
+    return [entry for entry in scored if not entry.stability < _LEAST_STABILITY] or scored
+
+
 def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
     """Choose a candidate and the runner-up.
 
-    The best mean sets the standard. A family whose best is within the rule's slack is as good,
-    and the one that units cannot change comes first. In that family the rule picks among the
-    penalties within its slack. Standard errors are those of the differences between two
-    candidates, see `ewp.selection.search.paired_difference`.
+    Of those that compete the best mean sets the standard. A family whose best is within the rule's
+    slack is as good, and the one that units cannot change comes first. In that family the rule
+    picks among the penalties within its slack. Standard errors are those of the differences
+    between two candidates, see `ewp.selection.search.paired_difference`.
 
     Parameters
     ----------
     entries : list of Candidate
-        Scored candidates; only those with all replicates compete.
+        Scored candidates.
     rule : SelectionRule
     """
-    complete = max(len(entry.scores) for entry in entries)
-    racing = [entry for entry in entries if len(entry.scores) == complete]
+    racing = competing(entries)
     best = max(racing, key=lambda entry: (entry.mean, entry.lam))
     of_family: dict[Family, Candidate] = {}
     for entry in racing:
@@ -213,7 +226,7 @@ class SelectionOptions:
                 f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
                 f"{', '.join(methods)}"
             )
-        more = ("for_rows", "has_enough_rows", "values", "evidence")
+        more = ("for_rows", "has_enough_rows", "values", "over_one_cluster")
         complete = all(hasattr(own, m) for m in more)
         criterion: Criterion = own if complete else OwnCriterion(own)
         return criterion
@@ -250,6 +263,8 @@ class SelectionOutcome:
         False if the user interrupted the scoring.
     found : list of WarmStart
         Partitions of all rows that the replicates of the chosen candidate found.
+    nested : list of Score
+        Every replicate's score by the candidate that the others choose.
     evidence : Evidence or None
         What held-out rows say of more than one cluster, where the criterion holds rows out.
     """
@@ -261,6 +276,7 @@ class SelectionOutcome:
     total: float
     complete: bool = True
     found: list[WarmStart] = dataclasses.field(default_factory=list)
+    nested: list[Score] = dataclasses.field(default_factory=list)
     evidence: Evidence | None = None
 
     @property
@@ -385,7 +401,7 @@ def select_candidate(
         return SelectionOutcome(
             entries, Decision(middle, None, middle, middle), criterion, rule, total
         )
-    complete, replicates = score_candidates(
+    complete = score_candidates(
         X,
         weight,
         entries,
@@ -408,8 +424,13 @@ def select_candidate(
     decision = decide(entries, rule)
     rows = array_engine(X, weight, decision.chosen.family.scale)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
-    evidence = criterion.evidence(replicates, decision.chosen.scores)
-    return SelectionOutcome(entries, decision, criterion, rule, total, complete, found, evidence)
+    nested = nested_scores(competing(entries))
+    evidence = None
+    if criterion.over_one_cluster and options.n_clusters > 1:
+        evidence = Evidence(*corrected_mean(nested), options.n_clusters)
+    return SelectionOutcome(
+        entries, decision, criterion, rule, total, complete, found, nested, evidence
+    )
 
 
 def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmStart]:
