@@ -406,7 +406,7 @@ def select_candidate(
             stacklevel=5,
         )
     decision = decide(entries, rule)
-    rows = array_engine(X, weight, decision.chosen.family.scale)
+    rows = array_engine(X, weight, decision.chosen.family.scale, options.prior)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
     evidence = criterion.evidence(replicates, decision.chosen.scores)
     return SelectionOutcome(entries, decision, criterion, rule, total, complete, found, evidence)

@@ -252,7 +252,7 @@ class FoldDensity:
             along, along_test = train @ axes, test @ axes
             analytic = shrinkage_intensity(train, self.mass)
             found = []
-            for given in _SHRINKAGE if p * _FEW_FEATURES > n else _SHRINKAGE[:1]:
+            for given in _SHRINKAGE if p * _FEW_FEATURES > self.total else _SHRINKAGE[:1]:
                 share = analytic if given is None else given
                 root = np.sqrt((1.0 - share) * values + share)
                 found.append(_Coordinates(along / root, along_test / root, share))
