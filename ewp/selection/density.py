@@ -181,7 +181,9 @@ class FoldDensity:
         labels : ndarray
             Clusters of the training rows.
         """
-        _, found = np.unique(labels, return_inverse=True)
+        # numbered as they appear: equal partitions have equal scores, to the last digit
+        _, first, found = np.unique(labels, return_index=True, return_inverse=True)
+        found = np.argsort(np.argsort(first))[found]
         key = found.astype(np.uint16).tobytes()
         if key not in self._judged:  # many penalties lead to one partition
             projected = self.project(found)

@@ -113,9 +113,8 @@ compare_natively <- function(rows, centers, truth, lambda, scale, wbound, nperms
   timed <- list(EWP = timing(
     fit_ewp(rows, centers, lambda = lambda, scale = scale, seed = seed, ..., call = call)
   ))
-  divisor <- timed$EWP$value$metric$scale
-  columns <- sweep(x, 2L, divisor, "/")
-  start <- sweep(centers, 2L, divisor, "/")
+  columns <- columns_of(timed$EWP$value, x)
+  start <- columns_of(timed$EWP$value, centers)
   notes <- character()
   timed$`k-means` <- attempt(stats::kmeans(columns, start, iter.max = 100L))
   if (requireNamespace("sparcl", quietly = TRUE)) {
