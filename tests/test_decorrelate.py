@@ -173,9 +173,9 @@ def test_saved_results_predict_and_tell_the_same(small, model, tmp_path):
 
 def test_the_summary_says_what_a_weight_means(model):
     told = " ".join(str(model.results_.summary()).split())
-    assert "the part of each feature that the others do not explain" in told
+    assert "that of the part of it which the other features do not explain" in told
     assert f"shrunk by {model.results_.decorrelation.shrinkage:.2g}" in told
-    assert "centroids are in the units of the data" in told
+    assert "Centroids are in the units of the data" in told
 
 
 def test_refits_go_on_from_the_partition(small, model):
@@ -199,7 +199,7 @@ def test_the_answer_is_the_same_for_any_number_of_processes(small):
 
 
 def test_resamples_are_fitted_in_the_columns_of_the_fit(small, model):
-    X, labels, own = small
+    X, _, own = small
     results = model.results_
     found = results.bootstrap(40, n_jackknife=0, random_state=0)
     table = found.weight_intervals(method="percentile")

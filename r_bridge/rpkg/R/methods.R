@@ -125,7 +125,7 @@ fit_notes <- function(object, order, top) {
   if (is_decorrelated(object$scaling)) {
     notes <- c(notes, sprintf(paste(
       "Weights relate to decorrelated features: the weight of a feature is that of the part of it which",
-      "the others do not explain (ZCA-cor, correlations shrunk by %.2g). Centers are in the units of",
+      "the other features do not explain (ZCA-cor, correlations shrunk by %.2g). Centers are in the units of",
       "the data."
     ), object$metric$decorrelation$shrinkage))
   }

@@ -67,7 +67,7 @@ test_that("what is asked after the fit knows its columns", {
   fit <- decorrelated_fit()
   x <- correlated()
   told <- capture.output(print(summary(fit)))
-  expect_match(paste(told, collapse = " "), "which the others do not\\s+explain")
+  expect_match(paste(told, collapse = " "), "which\\s+the other features\\s+do not\\s+explain")
   expect_identical(ewp_refit(fit, x, lambda = 80)$scaling, "decorrelate")
   booted <- ewp_bootstrap(fit, x, n_boot = 10, seed = 1)
   expect_s3_class(booted, "ewp_bootstrap")
