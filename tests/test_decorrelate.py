@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import ewp
 from ewp import EWP, EWPResults
 from ewp.diagnostics.refit import fitted_data
+from ewp.report.fit import describe_fit
 from tests.support.results import assert_identical
 
 
@@ -176,6 +177,21 @@ def test_the_summary_says_what_a_weight_means(model):
     assert "that of the part of it which the other features do not explain" in told
     assert f"shrunk by {model.results_.decorrelation.shrinkage:.2g}" in told
     assert "Centroids are in the units of the data" in told
+
+
+def test_the_page_says_what_sets_the_clusters_apart(small, model, tmp_path):
+    X, _, own = small
+    model.results_.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "of the parts that the other features do not explain" in page
+    assert "decorrelated features" in page
+    apart = [
+        item["feature"] for one in describe_fit(model.results_)["clusters"] for item in one["apart"]
+    ]
+    assert {f"x{j}" for j in own} <= set(apart)
+    plain = ewp.fit(X, 3, 120.0, scale="standard", n_init=1, random_state=0)
+    plain.report(tmp_path / "plain.html")
+    assert "of the parts" not in (tmp_path / "plain.html").read_text()
 
 
 def test_refits_go_on_from_the_partition(small, model):
