@@ -6,6 +6,7 @@ an `EWPResults`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -28,8 +29,13 @@ from ewp.data.validation import (
     remember_features,
     row_names,
 )
-from ewp.engine.array import centroid_distances, nearest_centroids
-from ewp.engine.dask import lazy_distances, lazy_gain, lazy_labels
+from ewp.engine.dask import (
+    lazy_distances,
+    lazy_gain,
+    lazy_labels,
+    new_distances,
+    new_labels,
+)
 from ewp.fitting import fit_model
 from ewp.metrics import mixture_gain
 from ewp.results.partition import partition_mixture
@@ -80,8 +86,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         starts until several of them have found the best objective: at least 20 and at most 100
         on small data, one or two on large ones. `results_.starts` says where they ended. An array
         for `init` is one start.
-    scale : {"auto", "standard", None}, default="auto"
-        "standard" divides every column by its standard deviation, None leaves it. "auto" is
+    scale : {"auto", "standard", "decorrelate", None}, default="auto"
+        "standard" divides every column by its standard deviation, None leaves it. "decorrelate"
+        puts in the place of every feature the part of it that the others do not explain (ZCA-cor
+        sphering: standardised rows times :math:`P^{-1/2}`, with the correlation matrix P), so that
+        clusters which correlation hides are seen and weights still belong to features; centroids
+        stay in data units. Correlations are shrunk towards zero by an estimated share, or by the
+        one in "decorrelate:0.25". Features that `prior` excludes have no part in it. "auto" is
         chosen with `lam`; with a number for `lam` it is None, as in the paper.
     dispersion : {"auto", "within", "between"}, default="auto"
         "within" rewards features with a small dispersion within clusters, as the paper does;
@@ -120,8 +131,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centroids in data units.
     feature_weights_ : ndarray of shape (n_features,)
-        Weights, not negative, summing to 1. They refer to standardised features if these were
-        used.
+        Weights, not negative, summing to 1. They refer to standardised or decorrelated features
+        if these were used.
     objective_ : float
         Limit objective :math:`f_{-\infty}`.
     lam_, s0_ : float
@@ -221,21 +232,23 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.trace_ = results.objective_trace
         return self
 
-    def _checked(self, X: Any) -> tuple[Any, Array, Array, Array, Array]:
+    def _checked(self, X: Any) -> Any:
+        """Rows as they are, checked, with the names of the fit's features."""
         check_is_fitted(self)
         if is_file_or_blocks(X):
             X = open_rows(X)
         X = as_table(X)
         rows = X if is_dask(X) else check_data(X)
         remember_features(self, X, reset=False)
-        results = self.results_
-        return (
-            rows,
-            self.cluster_centers_,
-            self.feature_weights_,
-            results.center,
-            results.scale,
-        )
+        return rows
+
+    def _answer(
+        self, X: Any, function: Callable[..., Any], lazy: Callable[..., Any], *metric: Array
+    ) -> Any:
+        """Apply a function of rows and a metric, a lazy one to a Dask collection."""
+        if is_dask(X):
+            return lazy(X, *metric, made=self.results_.decorrelation)
+        return function(self.results_.to_columns(X), *metric)
 
     @one_blas_thread()
     def predict(self, X: Any) -> np.ndarray:
@@ -251,8 +264,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ndarray of shape (n_samples,)
             For a Dask collection a Dask array, computed when it is asked for.
         """
-        checked = self._checked(X)
-        return lazy_labels(*checked) if is_dask(X) else nearest_centroids(*checked)[0]
+        rows, metric = self._checked(X), self.results_.metric()
+        labels: np.ndarray = self._answer(rows, new_labels, lazy_labels, *metric)
+        return labels
 
     @one_blas_thread()
     def transform(self, X: Any) -> Array:
@@ -268,8 +282,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ndarray of shape (n_samples, n_clusters)
             For a Dask collection a Dask array, computed when it is asked for.
         """
-        checked = self._checked(X)
-        return lazy_distances(*checked) if is_dask(X) else np.sqrt(centroid_distances(*checked))
+        rows, metric = self._checked(X), self.results_.metric()
+        distances: Array = self._answer(rows, new_distances, lazy_distances, *metric)
+        return distances
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -279,8 +294,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         features; the score is the mean of its log-density at the rows of X minus that of a single
         Gaussian. It is larger the better, does not change with the units of a feature, and on rows
         that were not fitted it compares penalties, scalings, forms and numbers of clusters, as in
-        scikit-learn's ``GridSearchCV``. A penalty there is in the units of a sum over the rows of
-        a training fold; `ewp.select_lambda` takes care of that, and fits in common passes.
+        scikit-learn's ``GridSearchCV``. For ``scale="decorrelate"`` mixture and single Gaussian
+        are those of the uncorrelated columns: both know the correlations, so that these gain
+        nothing, while for the other scalings they may. A penalty in a search is in the units of a
+        sum over the rows of a training fold; `ewp.select_lambda` takes care of that, and fits in
+        common passes.
 
         Parameters
         ----------
@@ -293,13 +311,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         -------
         float
         """
-        rows, *_ = self._checked(X)
+        rows = self._checked(X)
         mixture = partition_mixture(self.results_)
+        gain = self._answer(rows, mixture_gain, lazy_gain, *mixture)
         if is_dask(X):
-            gain = lazy_gain(rows, *mixture).compute()
-            sample_weight = in_memory(sample_weight)
-        else:
-            gain = mixture_gain(rows, *mixture)
+            gain, sample_weight = gain.compute(), in_memory(sample_weight)
         weight = check_sample_weight(sample_weight, len(gain), row_names(X))
         return float(np.average(gain, weights=weight))
 

@@ -48,8 +48,9 @@ def test_table_summary_and_plot(data):
     X, _, _ = data
     chosen = ewp.select_lambda(X, 4, n_lams=4, random_state=0)
     table = chosen.table
-    assert len(table) == 12
-    assert set(table["scaling"]) == {"none", "standard"}
+    # four penalties in three families, two in each of the decorrelated ones
+    assert len(table) == 16
+    assert set(table["scaling"]) == {"none", "standard", "decorrelate", "decorrelate:0.25"}
     complete = table[table["replicates"] == table["replicates"].max()]
     scores = complete[[c for c in table.columns if c.startswith("score_")]]
     np.testing.assert_allclose(scores.mean(axis=1), complete["mean"])
@@ -83,7 +84,8 @@ def test_scaling_is_chosen_where_it_matters():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         chosen = ewp.fit(X, 4, dispersion="within", random_state=0)
-    assert chosen.scaling == "standard"
+    # decorrelated features are standardised too, and these have no correlations
+    assert chosen.scaling in ("standard", "decorrelate", "decorrelate:0.25")
     assert nmi(labels, chosen.labels) > 0.95
 
 

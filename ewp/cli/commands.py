@@ -66,7 +66,7 @@ def fit(
     reading: opt.ReadOptions,
     giving: opt.OutputOptions,
     lam: opt.Lam = "auto",
-    scale: opt.Scaling = opt.Scale.auto,
+    scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
@@ -92,7 +92,7 @@ def fit(
         options = FitOptions(
             k,
             opt.penalty(lam),
-            scale=scale.option,
+            scale=opt.scaling(scale),
             dispersion=dispersion.value,
             n_init=opt.number_of_starts(starts),
             max_iter=max_iter,
@@ -137,7 +137,7 @@ def select(
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds or replicates.")] = 5,
     grid: Annotated[int, typer.Option(min=1, help="Number of penalties to try.")] = 10,
-    scale: opt.Scaling = opt.Scale.auto,
+    scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
@@ -152,7 +152,7 @@ def select(
             "criterion": criterion,
             "cv": folds,
             "n_lams": grid,
-            "scale": scale.option,
+            "scale": opt.scaling(scale),
             "dispersion": dispersion.value,
             "n_init": opt.number_of_starts(starts),
             "max_iter": max_iter,
@@ -184,7 +184,7 @@ def compare(
         str | None, typer.Option(help="Column of known classes, for scoring alone.")
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Number of random starts.")] = 20,
-    scale: opt.Scaling = opt.Scale.auto,
+    scale: opt.Scaling = "auto",
     methods: Annotated[
         str, typer.Option(help="Names of methods, separated by commas.")
     ] = "kmeans,wkmeans,power,sparse,ewp",
@@ -208,7 +208,7 @@ def compare(
             table.classes or None,
             methods=[name.strip() for name in methods.split(",")],
             n_trials=trials,
-            scale=scale.option,
+            scale=opt.scaling(scale),
             lam=opt.penalty(lam),
             wbound="gap" if wbound is None else wbound,
             random_state=seed,

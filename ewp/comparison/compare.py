@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from ewp.common.parallel import one_blas_thread, run_replicates
 from ewp.common.types import Array
 from ewp.comparison.methods import Method, Problem, name_methods, tune_methods
 from ewp.comparison.results import MEASURES, Comparison
+from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import ArraySource
 from ewp.data.validation import (
     as_table,
@@ -32,7 +33,7 @@ from ewp.data.validation import (
     stated_seed,
 )
 from ewp.engine.array import ArrayEngine
-from ewp.fitting import warn_of_outliers, warn_of_scales
+from ewp.fitting import check_scale, warn_of_outliers, warn_of_scales
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
 from ewp.solver.starts import choose_start
@@ -76,10 +77,11 @@ def compare(
         arguments.
     n_trials : int, default=20
         Number of starts.
-    scale : {"auto", "standard", None}, default="auto"
-        "standard" divides every column by its standard deviation for all methods, None leaves the
-        data as they are. "auto" lets the selection of EWP's penalty decide between the two, for
-        all methods alike; with a number for `lam` it is None.
+    scale : {"auto", "standard", "decorrelate", None}, default="auto"
+        "standard" divides every column by its standard deviation for all methods, "decorrelate"
+        makes the columns uncorrelated for all of them, as in `ewp.EWP`, None leaves the data as
+        they are. "auto" lets the selection of EWP's penalty decide, for all methods alike; with a
+        number for `lam` it is None.
     init : {"random", "k-means++"} or array of shape (n_trials, k, p), default="random"
         Starting centroids of the trials; "random" draws k distinct rows, as in the paper.
     lam : float or "auto", default="auto"
@@ -121,7 +123,7 @@ def compare(
     array = np.asarray(check_data(X), dtype=np.float64)
     k = check_integer("k", k, least=1)
     n_trials = check_integer("n_trials", n_trials, least=1)
-    check_choice("scale", scale, ("auto", "standard", None))
+    check_scale(scale)
     check_number("beta", beta, above=1)
     if not isinstance(lam, str):
         check_number("lam", lam, above=0)
@@ -142,14 +144,13 @@ def compare(
     rows, columns = row_and_column_names(X, len(array), column_names(X), array.shape[1])
     if scale == "auto" and not isinstance(lam, str):
         warn_of_scales(array.var(axis=0), columns, np.ptp(array, axis=0) > 0, stacklevel=2)
-    if scale == "auto" and lam == "auto":
-        selection = select_lambda(array, k, random_state=seed, n_jobs=n_jobs, progress=progress)
-        scale = "standard" if selection.scaling == "standard" else None
-    center, spread = np.zeros(array.shape[1]), np.ones(array.shape[1])
-    if scale == "standard":
-        center, deviation = array.mean(axis=0), array.std(axis=0)
-        spread = np.where(deviation > 0, deviation, 1.0)
-        array = (array - center) / spread
+    if lam == "auto" and (scale == "auto" or is_decorrelated(scale)):
+        selection = select_lambda(
+            array, k, scale=scale, random_state=seed, n_jobs=n_jobs, progress=progress
+        )
+        scale = None if selection.scaling == "none" else selection.scaling
+    scaled = _Scaled.of(array, None if scale == "auto" else scale)
+    array = scaled.rows
     problem = Problem(
         array,
         k,
@@ -159,14 +160,14 @@ def compare(
         seed,
         n_jobs,
         progress,
-        standardised=scale == "standard",
+        standardised=scaled.scaling != "none",
         selection=selection,
     )
     made = tune_methods(named, problem)
     if given is None:
         starts = _draw_starts(array, k, init, n_trials, first)
     else:
-        starts = (given - center) / spread
+        starts = np.array([scaled.to_columns(theta) for theta in given])
     measures = [m.name for m in MEASURES.values() if m.labelled == (classes is not None)]
     trials, complete = run_trials(
         array, k, classes, made, starts, measures, first, n_jobs=n_jobs, progress=progress
@@ -184,15 +185,42 @@ def compare(
         measures=measures,
         reference=called,
         k=k,
-        scaling="standard" if scale == "standard" else "none",
+        scaling=scaled.scaling,
         init=init if given is None else "given",
-        starts=starts[: len(trials)] * spread + center,
+        starts=np.array([scaled.to_data_units(theta) for theta in starts[: len(trials)]]),
         complete=complete,
         data=array,
         classes=classes,
         seed=stated,
         call=_call(asked, stated),
     )
+
+
+class _Scaled(NamedTuple):
+    """Rows as they are compared, and how centroids go there and back."""
+
+    rows: Array
+    scaling: str
+    to_columns: Callable[[Array], Array]
+    to_data_units: Callable[[Array], Array]
+
+    @classmethod
+    def of(cls, X: Array, scale: str | None) -> _Scaled:
+        if is_decorrelated(scale):
+            assert scale is not None
+            with one_blas_thread():
+                made = Decorrelation.estimate(X, None, given_shrinkage(scale))
+                return cls(made.apply(X), scale, made.apply, made.invert)
+        center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if scale == "standard":
+            center, deviation = X.mean(axis=0), X.std(axis=0)
+            spread = np.where(deviation > 0, deviation, 1.0)
+        return cls(
+            (X - center) / spread,
+            scale or "none",
+            lambda theta: (theta - center) / spread,
+            lambda theta: theta * spread + center,
+        )
 
 
 def _call(asked: dict[str, Any], seed: int) -> str:

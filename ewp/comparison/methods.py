@@ -127,7 +127,7 @@ class Problem:
     n_jobs : int or None
     progress : bool or None
     standardised : bool
-        Whether the columns of X have unit variance, so that the forms of EWP agree.
+        Whether the columns of X were standardised or decorrelated, so that the forms of EWP agree.
     selection : LambdaSelection or None
         The selection of EWP's penalty, if it was made already.
     """

@@ -14,7 +14,7 @@ from scipy.special import entr
 from sklearn.metrics import normalized_mutual_info_score
 
 from ewp.common.types import Array
-from ewp.display.formatting import fixed, short
+from ewp.display.formatting import fixed, scaling_name, short
 from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.metrics import between_share, mean_silhouette, rand_index
 from ewp.report.page import ReportMixin, data_hash
@@ -60,8 +60,9 @@ class Comparison(SummaryMixin, ReportMixin):
     reference : str or None
         The method that the others are tested against.
     k : int
-    scaling : {"none", "standard"}
-        What was done to the features, for all methods alike.
+    scaling : str
+        What was done to the features, for all methods alike: "none", "standard" or "decorrelate",
+        perhaps with the share by which correlations were shrunk.
     init : str
         How the trials started.
     starts : ndarray of shape (n_trials, k, p)
@@ -344,7 +345,7 @@ def summarise_comparison(comparison: Comparison) -> ComparisonSummary:
         shown[measure] = [_score_cell(mean, sd, mark) for mean, sd, mark in cells]
     shown["features"] = ["" if np.isnan(v) else fixed(v, 1) for v in table["features"]]
     shown["seconds"] = [short(v, 3) for v in table["seconds"]]
-    features = "standardised" if comparison.scaling == "standard" else "raw"
+    features = scaling_name(comparison.scaling)
     n, p = comparison.data.shape
     summary = ComparisonSummary(
         f"Comparison of clustering methods: n = {n}, p = {p} ({features}), k = {comparison.k}"
@@ -437,14 +438,14 @@ def describe_comparison(found: Comparison) -> dict[str, Any]:
         },
         "hash": data_hash(found.data),
         "hash_of": "the features as they were compared"
-        + (", standardised" if found.scaling == "standard" else "")
+        + ("" if found.scaling == "none" else f", {scaling_name(found.scaling)}")
         + ", as 64-bit floats row by row",
     }
 
 
 def _sentence(found: Comparison) -> str:
     n, p = found.data.shape
-    features = "standardised" if found.scaling == "standard" else "raw"
+    features = scaling_name(found.scaling)
     scored = "against known classes" if found.classes is not None else "by internal measures"
     trials = f"{found.n_trials} starts" if found.n_trials > 1 else "one start"
     return (

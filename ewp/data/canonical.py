@@ -22,6 +22,7 @@ __all__ = [
     "block_rows",
     "column_means",
     "column_squares",
+    "copies_factor",
     "distinct_groups",
     "hash_sample_block",
     "order_by_value",
@@ -104,6 +105,11 @@ def column_squares(X: Array, sample_weight: Array | None, center: Array) -> Arra
         difference *= difference
         squares += difference.sum(axis=0) if weight is None else weight @ difference
     return squares
+
+
+def copies_factor(n: int, total: float) -> float:
+    """Factor that makes weights numbers of copies: those whose mean is below one cannot be."""
+    return max(1.0, n / total)
 
 
 def order_rows(blocks: Iterable[Array], inverse: Array) -> tuple[np.ndarray, np.ndarray]:

@@ -364,9 +364,10 @@ def bootstrap(
     )
     found, jackknife = fits[:n_boot], fits[n_boot:] if complete else []
     k, p = source.centroids.shape
+    whole = source.to_data_units(source.centroids)
 
     def shifts(fits: list[Any]) -> np.ndarray:
-        moved = [fit.centroids - source.centroids for fit in fits]
+        moved = [source.to_data_units(fit.centroids) - whole for fit in fits]
         return np.array(moved, dtype=np.float64).reshape(-1, k, p)
 
     return BootstrapResults(

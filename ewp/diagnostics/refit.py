@@ -2,8 +2,9 @@
 
 `FittedData` are the fitted rows with the options of the fit; from it rows are fitted again, from
 scratch or from the full fit's estimates. The penalty is always in proportion to the rows, so that
-all fits estimate the same thing. Which rows, and what becomes of the fits, is the diagnostics'
-business.
+all fits estimate the same thing. Features that were decorrelated are the uncorrelated columns here,
+by the map of the fit, which is not estimated again. Which rows, and what becomes of the fits, is
+the diagnostics' business.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
+from ewp.data.decorrelation import Decorrelation
 from ewp.data.validation import check_sample_weight, row_names
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
@@ -53,17 +55,20 @@ class FittedData:
     Attributes
     ----------
     X : ndarray of shape (n, p)
+        In data units, or decorrelated.
     weight : ndarray of shape (n,) or None
     options : FitOptions
-        Options of the fit; its penalty belongs to all rows.
+        Options of fits to these rows; the penalty belongs to all of them.
     centroids : ndarray of shape (k, p)
-        The estimates, in data units.
+        The estimates, in the units of X.
     weights : ndarray of shape (p,)
     labels : ndarray of shape (n,)
     center, scale : ndarray of shape (p,)
     varying : ndarray of shape (p,)
         Which features vary at all.
     critical_exponent : float
+    decorrelation : Decorrelation or None
+        How X came from the data, if it was decorrelated.
     """
 
     X: Array
@@ -76,6 +81,15 @@ class FittedData:
     scale: Array
     varying: np.ndarray
     critical_exponent: float
+    decorrelation: Decorrelation | None
+
+    def to_columns(self, centroids: Array) -> Array:
+        """Translate centroids from data units to those of X."""
+        return centroids if self.decorrelation is None else self.decorrelation.apply(centroids)
+
+    def to_data_units(self, centroids: Array) -> Array:
+        """Translate centroids from the units of X to those of the data."""
+        return centroids if self.decorrelation is None else self.decorrelation.invert(centroids)
 
     @property
     def used(self) -> np.ndarray:
@@ -102,7 +116,9 @@ class FittedData:
 
 
 @one_blas_thread()
-def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None) -> FittedData:
+def fitted_data(
+    results: FittedResults, X: Any = None, sample_weight: Any = None, *, as_given: bool = False
+) -> FittedData:
     """Collect what is needed to fit parts of the data again.
 
     Parameters
@@ -112,6 +128,8 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
         The data that were fitted, if the results do not hold them any more.
     sample_weight : array-like of shape (n,), optional
         Their weights; only with `X`.
+    as_given : bool, default False
+        Leave the rows in data units, also where features were decorrelated.
 
     Raises
     ------
@@ -123,6 +141,7 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
     labels = results.labels.to_numpy()
     if len(array) != len(labels):
         raise ValueError(f"X has {len(array)} rows, but the fit had {len(labels)}: pass its data")
+    columns = results.to_columns(array)
     theta, weights, center, scale = results.metric()
     if own:
         if sample_weight is not None:
@@ -132,7 +151,7 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
         weight = results.sample_weight
     else:
         weight = check_sample_weight(sample_weight, len(array), row_names(rows))
-        nearest = nearest_centroids(array, theta, weights, center, scale)[0]
+        nearest = nearest_centroids(columns, theta, weights, center, scale)[0]
         strange = float(np.mean(nearest != labels))
         if strange > _STRANGE:
             raise ValueError(
@@ -146,9 +165,16 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
             )
     varying = varying_columns(array)
     # the prior that was used, without the columns that never vary
-    options = dataclasses.replace(results.fit_options, prior=results.prior)
+    options, made = dataclasses.replace(results.fit_options, prior=results.prior), None
+    if as_given:
+        columns, theta = array, results.centroids.to_numpy(dtype=float)
+        center, scale = results.center, results.scale
+    elif results.decorrelation is not None:
+        made = results.decorrelation
+        init = options.init if isinstance(options.init, str) else made.apply(options.init)
+        options = dataclasses.replace(options, scale=None, init=init)
     return FittedData(
-        array,
+        columns,
         weight,
         options,
         theta,
@@ -158,6 +184,7 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
         scale,
         varying,
         results.critical_exponent,
+        made,
     )
 
 

@@ -190,9 +190,9 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         )
     if results.decorrelation is not None:
         yield (
-            "Weights relate to decorrelated features: to the part of each feature that the others "
-            "do not explain, in standard deviations (ZCA-cor, correlations shrunk by "
-            f"{short(results.decorrelation.shrinkage, 2)}); centroids are in the units of the data."
+            "Weights relate to decorrelated features: the weight of a feature is that of the part "
+            "of it which the other features do not explain (ZCA-cor, correlations shrunk by "
+            f"{short(results.decorrelation.shrinkage, 2)}). Centroids are in the units of the data."
         )
     if results.selection is not None:
         yield selection_reason(results.selection)

@@ -26,6 +26,7 @@ __all__ = [
     "number",
     "one_line",
     "percent",
+    "scaling_name",
     "scientific",
     "short",
     "signed",
@@ -187,12 +188,22 @@ def family_name(scaling: str, dispersion: str) -> str:
     >>> family_name("none", "between")
     'raw features, between form'
     """
+    name = scaling_name(scaling)
+    if name == "raw":
+        return f"raw features, {dispersion} form"
+    share = scaling.partition(":")[2]
+    return f"{name} features" + (f" (shrinkage {share})" if share else "")
+
+
+def scaling_name(scaling: str) -> str:
+    """What features are after a scaling.
+
+    >>> [scaling_name(scaling) for scaling in ("none", "standard", "decorrelate:0.25")]
+    ['raw', 'standardised', 'decorrelated']
+    """
     if scaling == "standard":
-        return "standardised features"
-    if scaling.startswith("decorrelate"):
-        share = scaling.removeprefix("decorrelate").removeprefix(":")
-        return "decorrelated features" + (f" (shrinkage {share})" if share else "")
-    return f"raw features, {dispersion} form"
+        return "standardised"
+    return "decorrelated" if scaling.startswith("decorrelate") else "raw"
 
 
 def counted(number: int, noun: str) -> str:

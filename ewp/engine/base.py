@@ -165,6 +165,19 @@ class Engine(ABC):
         """Prepare centroids and weights of some runs for a pass."""
         return Metric.prepare(theta, weights, self.squares, self.total, self.divergence)
 
+    @property
+    def column_deviations(self) -> Array:
+        """Standard deviations of the features in data units, 0 for constant ones."""
+        if self.decorrelation is None:
+            found: Array = np.sqrt(self.squares / self.total) * self.scale
+            return found
+        return np.where(self.varying, self.decorrelation.scale, 0.0)
+
+    @property
+    def means(self) -> Array:
+        """Means of the features in data units, where they are subtracted."""
+        return self.center if self.decorrelation is None else self.decorrelation.center
+
     def to_engine_units(self, centroids: Array) -> Array:
         """Translate centroids from data units to the engine's coordinates."""
         if self.decorrelation is not None:

@@ -18,12 +18,7 @@ import pandas as pd
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
-from ewp.data.decorrelation import (
-    CrossMoments,
-    Decorrelation,
-    given_shrinkage,
-    is_decorrelated,
-)
+from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import is_dask
 from ewp.data.validation import check_data, check_sample_weight, check_weight_values
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
@@ -31,7 +26,14 @@ from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
 from ewp.metrics import mixture_gain
 
-__all__ = ["DaskEngine", "lazy_distances", "lazy_gain", "lazy_labels"]
+__all__ = [
+    "DaskEngine",
+    "lazy_distances",
+    "lazy_gain",
+    "lazy_labels",
+    "new_distances",
+    "new_labels",
+]
 
 
 def _as_array(X: Any) -> Any:
@@ -75,15 +77,15 @@ def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Arr
     return total, first, second
 
 
-def _cross_moments(part: tuple[Array, Array | None], shift: Array) -> CrossMoments:
-    return CrossMoments.of_blocks(shift, [part])
+def _of_part(part: tuple[Array, Array | None], function: Callable[..., Any], *more: Any) -> Any:
+    return function(*part, *more)
 
 
 def _decorrelated(
     part: tuple[Array, Array | None], made: Decorrelation
 ) -> tuple[Array, Array | None]:
     X, weight = part
-    return (made.apply(X) if len(X) else X), weight
+    return made.apply(X), weight
 
 
 def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> ArrayEngine:
@@ -152,7 +154,11 @@ def _deviations(engine: ArrayEngine, theta: Array, weights: Array) -> Deviations
 
 
 def _of_block(
-    block: Any, function: Callable[..., Any], metric: tuple[Array, ...], block_info: Any = None
+    block: Any,
+    function: Callable[..., Any],
+    metric: tuple[Array, ...],
+    made: Decorrelation | None,
+    block_info: Any = None,
 ) -> Any:
     """Apply a function of new rows and a metric to a block."""
     if not len(block):  # a partition that a filter has emptied
@@ -160,45 +166,52 @@ def _of_block(
         return function(block, *metric)[:0]
     first_row = block_info[0]["array-location"][0][0] if block_info else 0
     with one_blas_thread():
-        return function(check_data(block, first_row=first_row), *metric)
+        rows = check_data(block, first_row=first_row)
+        return function(rows if made is None else made.apply(rows), *metric)
 
 
-def _labels(*rows_and_metric: Array) -> Array:
+def new_labels(*rows_and_metric: Array) -> np.ndarray:
+    """Labels of new rows, see `ewp.engine.array.nearest_centroids`."""
     return nearest_centroids(*rows_and_metric)[0]
 
 
-def _distances(*rows_and_metric: Array) -> Array:
-    return np.sqrt(centroid_distances(*rows_and_metric))
+def new_distances(*rows_and_metric: Array) -> Array:
+    """Distances (not squared) of new rows, see `ewp.engine.array.centroid_distances`."""
+    found: Array = np.sqrt(centroid_distances(*rows_and_metric))
+    return found
 
 
-def lazy_labels(X: Any, *metric: Array) -> Any:
+def lazy_labels(X: Any, *metric: Array, made: Decorrelation | None = None) -> Any:
     """Labels of Dask rows as a Dask array that is computed when asked for.
 
     Parameters
     ----------
     X : dask array or DataFrame
     *metric : ndarray
-        Centroids in data units, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
+        Centroids, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
+    made : Decorrelation or None
+        How the rows become the columns to which the metric belongs.
     """
     return _as_array(X).map_blocks(
-        _of_block, function=_labels, metric=metric, drop_axis=1, dtype=np.intp
+        _of_block, function=new_labels, metric=metric, made=made, drop_axis=1, dtype=np.intp
     )
 
 
-def lazy_gain(X: Any, *mixture: Array) -> Any:
+def lazy_gain(X: Any, *mixture: Array, made: Decorrelation | None = None) -> Any:
     """Log-densities that Dask rows gain from a partition, see `ewp.metrics.mixture_gain`."""
     return _as_array(X).map_blocks(
-        _of_block, function=mixture_gain, metric=mixture, drop_axis=1, dtype=np.float64
+        _of_block, function=mixture_gain, metric=mixture, made=made, drop_axis=1, dtype=np.float64
     )
 
 
-def lazy_distances(X: Any, *metric: Array) -> Any:
+def lazy_distances(X: Any, *metric: Array, made: Decorrelation | None = None) -> Any:
     """Distances (not squared) of Dask rows to all centroids, see `lazy_labels`."""
     array = _as_array(X)
     return array.map_blocks(
         _of_block,
-        function=_distances,
+        function=new_distances,
         metric=metric,
+        made=made,
         chunks=(array.chunks[0], (len(metric[0]),)),
         dtype=np.float64,
     )
@@ -211,11 +224,18 @@ class DaskEngine(Engine):
     ----------
     X : dask array or DataFrame
     sample_weight : array-like or dask array of shape (n,) or None
-    scale : str or None
-        "standard" or "decorrelate", as in `ewp.engine.make_engine`.
+    scale, prior
+        As in `ewp.engine.make_engine`.
     """
 
-    def __init__(self, X: Any, sample_weight: Any = None, *, scale: str | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        scale: str | None = None,
+        prior: Array | None = None,
+    ) -> None:
         import dask.array as da
         from dask.base import compute, persist
         from dask.delayed import delayed
@@ -244,16 +264,19 @@ class DaskEngine(Engine):
         ]
         parts = list(persist(*parts))
         shift = np.asarray(array[0].compute(), dtype=np.float64)
+        self.total, self.center = self._mean(parts, shift)
         if is_decorrelated(scale):
             assert scale is not None
-            first, *others = self._each(_cross_moments, parts, shift)
-            self.decorrelation = Decorrelation.of_moments(
-                sum(others, start=first), given_shrinkage(scale)
-            )
+
+            def added(function: Callable[..., Any], *arguments: Any) -> Any:
+                first, *others = self._each(_of_part, parts, function, *arguments)
+                return sum(others, start=first)
+
+            used = None if prior is None else prior > 0
+            made = Decorrelation.of_blocks(self.center, added, given_shrinkage(scale), used)
             apply = delayed(_decorrelated, pure=True)
-            parts = list(persist(*(apply(part, self.decorrelation) for part in parts)))
-            shift = np.zeros(self.p)
-        self.total, self.center = self._mean(parts, shift)
+            parts = list(persist(*(apply(part, made) for part in parts)))
+            self.decorrelation, self.center = made, np.zeros(self.p)
         _, _, squares = self._sums(parts, self.center)
         self.scale = np.ones(self.p)
         if scale == "standard":

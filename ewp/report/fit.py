@@ -73,6 +73,7 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
         "clusters": _clusters(results),
         "more_clusters": max(results.n_clusters - _MOST_CLUSTERS, 0),
         "weighted": is_weighted(results),
+        "decorrelated": results.decorrelation is not None,
         "weights": heaviest(features, order[:TOP]),
         "columns": [name for name in ("explained", "p") if name in features],
         "intervals": "lower" in features,
@@ -122,7 +123,13 @@ def _facts(results: FittedResults) -> dict[str, str]:
 
 
 def _deviations(results: FittedResults) -> np.ndarray:
-    """Differences of the cluster means from the overall means, in standard deviations."""
+    """Differences of the cluster means from the overall means, in standard deviations.
+
+    They are those of the columns that have weights.
+    """
+    if (made := results.decorrelation) is not None:
+        deviations: np.ndarray = made.apply(results.centroids.to_numpy(dtype=float))
+        return deviations / np.sqrt(np.maximum(made.variances, np.finfo(float).tiny))
     theta = results.centroids.to_numpy(dtype=float) - results.center
     spread = column_deviations(results)
     divisor = np.ones_like(results.center) if spread is None else np.where(spread > 0, spread, 1.0)

@@ -72,7 +72,7 @@ _ORIGIN = ("call", "calls", "versions", "data_sha256")
 _FRAMES = ("objective_trace", "clusters")
 _COLUMN_VECTORS = ("center", "scale", "prior", "spread")
 #: Parts of the map to uncorrelated columns, where features were decorrelated.
-_DECORRELATION = ("center", "scale", "axes", "roots", "rest", "shrinkage")
+_DECORRELATION = ("center", "scale", "axes", "roots", "shrinkage")
 #: A float that JSON cannot express is written as {"float": "inf"}.
 _FLOAT = "float"
 
@@ -261,10 +261,10 @@ def _unpack_decorrelation(
             raise ValueError(f"decorrelation_{name} does not fit {p} features")
         if not np.isfinite(part).all() or np.abs(part).max(initial=0.0) > _LARGEST:
             raise ValueError(f"decorrelation_{name} must be finite")
-    if not all((parts[name] > 0).all() for name in ("scale", "roots", "rest")):
+    if not all((parts[name] > 0).all() for name in ("scale", "roots", "shrinkage")):
         raise ValueError("the divisors of the decorrelation must be positive")
-    rest, shrinkage = float(parts.pop("rest")), float(parts.pop("shrinkage"))
-    return Decorrelation(**parts, rest=rest, shrinkage=shrinkage)
+    shrinkage = float(parts.pop("shrinkage"))
+    return Decorrelation(**parts, shrinkage=shrinkage)
 
 
 def _unpack_origin(stored: dict[str, Any], fields: dict[str, Any]) -> None:

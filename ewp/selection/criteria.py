@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from ewp.common.types import Array
+from ewp.data.canonical import copies_factor
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
 from ewp.metrics import rand_index
 from ewp.selection.coordinates import scoring_coordinates
@@ -183,7 +184,7 @@ def _mean_error(scores: list[Score]) -> float:
 
 def _copies(weight: Array | None) -> Array | None:
     """Weights as numbers of copies: weights whose mean is below one cannot be, and are raised."""
-    return None if weight is None else weight * max(1.0, len(weight) / float(weight.sum()))
+    return None if weight is None else weight * copies_factor(len(weight), float(weight.sum()))
 
 
 class HeldOut(NamedTuple):
@@ -249,7 +250,7 @@ class Predictive(CommonPasses):
         if isinstance(self.cv, int | np.integer):
             repeats = min(max(_ENOUGH_ROWS // rows, 1), _MOST_REPEATS)
         drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
-        described = scoring_coordinates(X, copies, self.rows(X, weight).engine.order)
+        described = scoring_coordinates(X, copies, self.rows(X, weight).engine.canonical)
         return [HeldOut(fold, described, copies) for fold in drawn]
 
     def score_all(

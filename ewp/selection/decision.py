@@ -422,7 +422,7 @@ def select_candidate(
             stacklevel=5,
         )
     decision = decide(entries, rule)
-    rows = array_engine(X, weight, decision.chosen.family.scale)
+    rows = array_engine(X, weight, decision.chosen.family.scale, options.prior)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
     nested = nested_scores(competing(entries))
     evidence = None

@@ -210,7 +210,9 @@ class FoldDensity:
         labels : ndarray
             Clusters of the training rows.
         """
-        _, found = np.unique(labels, return_inverse=True)
+        # numbered as they appear: equal partitions have equal scores, to the last digit
+        _, first, found = np.unique(labels, return_index=True, return_inverse=True)
+        found = np.argsort(np.argsort(first))[found]
         key = found.astype(np.uint16).tobytes()
         if key not in self._judged:  # many penalties lead to one partition
             projected = self.project(found)
@@ -281,7 +283,7 @@ class FoldDensity:
             along, along_test = train @ axes, test @ axes
             analytic = shrinkage_intensity(train, self.mass)
             found = []
-            for given in _SHRINKAGE if p * _FEW_FEATURES > n else _SHRINKAGE[:1]:
+            for given in _SHRINKAGE if p * _FEW_FEATURES > self.total else _SHRINKAGE[:1]:
                 share = analytic if given is None else given
                 root = np.sqrt((1.0 - share) * values + share)
                 found.append(_Coordinates(along / root, along_test / root, share))

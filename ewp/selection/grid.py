@@ -15,8 +15,9 @@ from scipy.special import entr, softmax
 from ewp.common.checks import check_choice, check_integer
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.validation import check_data, check_distinct, check_sample_weight, row_names
-from ewp.engine.array import ArrayEngine
+from ewp.engine import array_engine
 
 __all__ = ["lambda_path", "penalty_grid"]
 
@@ -81,8 +82,8 @@ def lambda_path(
         Number of clusters; at most the number of distinct rows.
     n_lams : int, default=10
         Length of the grid; a single penalty is the middle one.
-    scale : {None, "standard"}, default=None
-        For raw or for standardised features.
+    scale : {None, "standard", "decorrelate"}, default=None
+        For raw, standardised or decorrelated features, as in `ewp.EWP`.
     dispersion : {"within", "between"}, default="within"
         Form of the weight rule.
     sample_weight : array-like of shape (n,), optional
@@ -102,11 +103,14 @@ def lambda_path(
     array = check_data(X)
     weight = check_sample_weight(sample_weight, len(array), row_names(X))
     check_distinct(array, check_integer("k", k, least=1), weight)
-    check_choice("scale", scale, (None, "standard"))
+    if is_decorrelated(scale):
+        given_shrinkage(str(scale))
+    else:
+        check_choice("scale", scale, (None, "standard", "decorrelate"))
     check_choice("dispersion", dispersion, ("within", "between"))
     check_integer("n_lams", n_lams, least=1)
     with one_blas_thread():
-        engine = ArrayEngine(array, weight, scale=scale)
+        engine = array_engine(array, weight, scale)
     varying = engine.varying & (engine.squares > 0)
     totals = engine.squares[varying] if varying.any() else np.ones(1)
     return penalty_grid(totals, n_lams, between=dispersion == "between")

@@ -187,7 +187,7 @@ def make_candidates(
     """
     found = []
     for family in families:
-        engine = array_engine(X, weight, family.scale)
+        engine = array_engine(X, weight, family.scale, prior)
         used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
         _check_tiny(engine, used)
         grid = lams

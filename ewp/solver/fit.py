@@ -306,7 +306,7 @@ def fit_array(
     -------
     Fit
     """
-    return fit_engine(array_engine(X, sample_weight, options.scale), options, rng)
+    return fit_engine(array_engine(X, sample_weight, options.scale, options.prior), options, rng)
 
 
 def fit_engine(
@@ -359,20 +359,16 @@ def fit_engine(
     )
     centroids = engine.to_data_units(solution.theta)
     made = engine.decorrelation
-    if made is None:
-        deviations = np.sqrt(engine.squares / engine.total) * engine.scale
-    else:
-        deviations = np.where(engine.varying, made.scale, 0.0)
     return Fit(
         solution,
         centroids,
         solution.weights,
         # from the centroids in data units, as predictions are made
         engine.label(engine.to_engine_units(centroids), solution.weights),
-        engine.center if made is None else made.center,
+        engine.means,
         engine.scale if made is None else made.scale,
         engine.squares,
-        deviations,
+        engine.column_deviations,
         made,
         engine.total,
         prior,

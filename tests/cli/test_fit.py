@@ -328,3 +328,24 @@ main()
     assert process.returncode == 130
     assert err == "ewp fit: interrupted; nothing more was written\n"
     assert out == ""
+
+
+def test_features_can_be_decorrelated(table, frame, tmp_path):
+    options = ("--drop", "species", "--lam", 90, "--scale", "decorrelate:0.25")
+    result = run("fit", table, "-k", 3, *options, "--out", tmp_path / "found", "--json")
+    record = json.loads(result.stdout)
+    X = frame.drop(columns="species")
+    own = ewp.fit(X, 3, 90.0, scale="decorrelate:0.25", random_state=0)
+    assert record["scaling"] == "decorrelate:0.25"
+    assert record["weights"] == pytest.approx(own.weights.to_dict())
+    assert eval(record["call"], {"ewp": ewp, "X": X}).labels.tolist() == record["labels"]
+    predicted = run("predict", tmp_path / "found", table, "--drop", "species")
+    assert predicted.exit_code == 0
+    assert [int(line.split(",")[-2]) for line in predicted.stdout.split()[1:]] == record["labels"]
+
+
+@pytest.mark.parametrize("wrong", ["decorrelated", "decorrelate:3", "robust"])
+def test_a_scaling_that_is_none_is_refused(table, wrong):
+    result = run("fit", table, "-k", 3, "--drop", "species", "--scale", wrong)
+    assert result.exit_code == 2
+    assert wrong in result.stderr

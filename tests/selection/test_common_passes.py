@@ -27,10 +27,14 @@ def X():
 def in_families(lam):
     """One penalty in every family: none has a neighbour to learn from."""
     options = FitOptions(3).lighter()
-    return [
-        options.settle(lam, standardise=standardise, between=between)
-        for standardise, between in ((True, False), (False, False), (False, True))
-    ]
+    of_families = (
+        ("standard", "within"),
+        (None, "within"),
+        (None, "between"),
+        ("decorrelate", "within"),
+        ("decorrelate:0.25", "within"),
+    )
+    return [options.settle(lam, scale=scale, dispersion=form) for scale, form in of_families]
 
 
 def assert_alike(found, wanted):

@@ -44,7 +44,7 @@ def test_path_survives_constant_columns():
 
 
 @pytest.mark.parametrize("dispersion", ["within", "between"])
-@pytest.mark.parametrize("scale", [None, "standard"])
+@pytest.mark.parametrize("scale", [None, "standard", "decorrelate"])
 @pytest.mark.parametrize("units", [np.ones(6), 10.0 ** np.linspace(-8, 8, 6)])
 def test_fits_at_the_ends_have_one_feature_and_all(scale, dispersion, units):
     X = 1e8 * units.min() + np.random.default_rng(1).standard_normal((120, 6)) * units

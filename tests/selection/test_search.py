@@ -13,7 +13,7 @@ def scored(family, lam, values, labels=None):
 
 
 def test_rules_pick_as_documented():
-    raw, standard = Family(False, False), Family(True, False)
+    raw, standard = Family(None), Family("standard")
     best = scored(raw, 1.0, [1.0, 1.2, 1.1, 1.3])
     close = scored(raw, 2.0, [1.1, 1.0, 1.15, 1.25])
     worse = scored(raw, 3.0, [0.5, 0.6, 0.55, 0.7])
@@ -27,7 +27,7 @@ def test_rules_pick_as_documented():
 
 
 def test_stable_rule_prefers_agreeing_partitions():
-    family = Family(True, False)
+    family = Family("standard")
     same, other = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     firm = scored(family, 1.0, [1.0, 1.1], same)
     shaky = Candidate(family, 2.0, [Score(1.1, 1.0, labels=same), Score(1.0, 1.0, labels=other)])
@@ -38,7 +38,7 @@ def test_stable_rule_prefers_agreeing_partitions():
 
 
 def test_comparison_of_candidates_uses_rows_where_there_are_any():
-    family = Family(True, False)
+    family = Family("standard")
     one, two = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, np.nan, 3.0, 5.0])
     a = Candidate(family, 1.0, [Score(1.5, 1, rows=one), Score(4.0, 1, rows=two)])
     b = Candidate(family, 2.0, [Score(0.5, 1, rows=one - 1), Score(4.0, 1, rows=two)])
@@ -48,7 +48,7 @@ def test_comparison_of_candidates_uses_rows_where_there_are_any():
 
 
 def test_comparison_counts_weights_as_copies():
-    family = Family(True, False)
+    family = Family("standard")
     rng = np.random.default_rng(0)
     first, second, count = rng.random(9), rng.random(9), rng.integers(1, 4, 9)
 
@@ -64,7 +64,7 @@ def test_comparison_counts_weights_as_copies():
 
 
 def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty():
-    family = Family(True, False)
+    family = Family("standard")
     entries = [scored(family, lam, [1.0, 1.1]) for lam in (1.0, 3.0, 2.0)]
     made = decide(entries, SELECTION_RULES["stable"])
     assert made.chosen.lam == 3.0
@@ -75,7 +75,7 @@ def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty(
 
 
 def test_a_tiny_lead_is_none_however_certain():
-    family = Family(True, False)
+    family = Family("standard")
     certain = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.9995, 8.0995])]
     made = decide(certain, SELECTION_RULES["stable"])
     assert (made.chosen.lam, made.best.lam) == (2.0, 1.0)
@@ -88,7 +88,7 @@ def test_a_tiny_lead_is_none_however_certain():
 
 
 def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
-    family = Family(True, False)
+    family = Family("standard")
     rows = np.linspace(7.0, 9.0, 1000)
 
     def row_scores(lam, shift):
@@ -101,7 +101,7 @@ def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
 
 
 def test_candidates_that_were_given_up_set_no_standard():
-    family = Family(True, False)
+    family = Family("standard")
     given_up = scored(family, 1.0, [9.0])
     finished = [scored(family, lam, [1.0, 1.0 + 0.1 * lam]) for lam in (2.0, 3.0)]
     made = decide([given_up, *finished], SELECTION_RULES["max"])

@@ -113,9 +113,13 @@ compare_natively <- function(rows, centers, truth, lambda, scale, wbound, nperms
   timed <- list(EWP = timing(
     fit_ewp(rows, centers, lambda = lambda, scale = scale, seed = seed, ..., call = call)
   ))
-  divisor <- timed$EWP$value$metric$scale
-  columns <- sweep(x, 2L, divisor, "/")
-  start <- sweep(centers, 2L, divisor, "/")
+  fit <- timed$EWP$value
+  inside <- function(rows) {
+    # centred they need not be, and uncentred centres can be read
+    if (is_decorrelated(fit$scaling)) columns_of(fit, rows) else sweep(rows, 2L, fit$metric$scale, "/")
+  }
+  columns <- inside(x)
+  start <- inside(centers)
   notes <- character()
   timed$`k-means` <- attempt(stats::kmeans(columns, start, iter.max = 100L))
   if (requireNamespace("sparcl", quietly = TRUE)) {
