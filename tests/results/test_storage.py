@@ -363,7 +363,7 @@ def test_a_bootstrap_of_before_has_intervals_and_says_what_it_lacks():
     assert (table["lower"] <= table["upper"]).all()
     assert "start='scratch'" in " ".join(str(found).split())
     with pytest.raises(ValueError, match=r"earlier version.*run bootstrap\(\) again"):
-        found.clusters
+        _ = found.clusters
 
 
 def test_a_file_of_before_without_its_start_goes_on_from_the_estimates():
