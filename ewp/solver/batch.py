@@ -45,8 +45,8 @@ _EXCHANGE_STEPS = 30
 _EXCHANGES = 4
 #: Runs of a group whose partitions are searched where runs are not polished together.
 _ANCHORS = 2
-#: Solutions found before from which a run goes on: the most promising ones.
-_CANDIDATES = 3
+#: Solutions found before from which small runs, and larger ones, go on: the most promising ones.
+_CANDIDATES, _FEWER_CANDIDATES = 3, 2
 #: Distances of so many pairs of a row and a centroid are held at once.
 _PAIRS_AT_ONCE = 2**20
 
@@ -332,7 +332,9 @@ def _most_promising(
     The objective is that of the solution's centroids with the weights that are best there.
     """
     count, candidates = len(runs), len(theta)
-    if candidates <= _CANDIDATES:
+    small = float(engine.n) * theta[0].size <= _SMALL
+    most = _CANDIDATES if small else _FEWER_CANDIDATES
+    if candidates <= most:
         return np.tile(np.arange(candidates), (count, 1))
     objective = np.empty((count, candidates))
     table, index = runs.mass.table, runs.mass.index
@@ -352,7 +354,7 @@ def _most_promising(
         best = rule.update(dispersion[index])
         fitted = (rule.metric(best) * dispersion[index]).sum(axis=1)
         objective[:, c] = fitted + rule.penalty(best)
-    return np.argsort(objective, axis=1, kind="stable")[:, :_CANDIDATES]
+    return np.argsort(objective, axis=1, kind="stable")[:, :most]
 
 
 def _search_anchors(
