@@ -25,8 +25,11 @@ __all__ = [
     "mean_rand_index",
     "mean_silhouette",
     "mixture_gain",
+    "overlap",
+    "overlap_order",
     "rand_index",
     "silhouettes",
+    "similarities",
 ]
 
 _MOST_SILHOUETTES = 10_000
@@ -139,8 +142,7 @@ def match_labels(labels: np.ndarray, reference: np.ndarray, k: int) -> np.ndarra
     array([1, 0, 2])
     """
     count = int(labels.max()) + 1
-    table = np.zeros((k, count))
-    np.add.at(table, (reference, labels), 1.0)
+    table = overlap(reference, labels, k)[:, :count]
     wanted, found = linear_sum_assignment(table, maximize=True)
     numbers = np.full(count, -1)
     numbers[found] = wanted
@@ -149,13 +151,55 @@ def match_labels(labels: np.ndarray, reference: np.ndarray, k: int) -> np.ndarra
     return numbers
 
 
+def overlap(original: np.ndarray, found: np.ndarray, k: int) -> np.ndarray:
+    """Numbers of rows that clusters share, a table of at least (k, k).
+
+    Parameters
+    ----------
+    original, found : ndarray of int of shape (m,)
+        Clusters of the same rows, counted from 0; those of the original are less than `k`.
+    k : int
+
+    Examples
+    --------
+    >>> overlap(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), 3)
+    array([[0, 2, 0],
+           [1, 0, 1],
+           [0, 0, 0]])
+    """
+    columns = max(k, int(found.max(initial=0)) + 1)
+    place = original.astype(np.intp) * columns + found
+    table: np.ndarray = np.bincount(place, minlength=k * columns).reshape(k, columns)
+    return table
+
+
+def overlap_order(shared: np.ndarray) -> np.ndarray:
+    """Order that brings found clusters to the original ones, so that most rows are shared.
+
+    By the Hungarian method. Two clusters with a Jaccard similarity above 0.5 are always partners:
+    giving them to others would lose more rows than it gains.
+
+    Parameters
+    ----------
+    shared : ndarray of shape (k, k)
+        From `overlap`.
+
+    Examples
+    --------
+    >>> overlap_order(overlap(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), 3))
+    array([1, 0, 2])
+    """
+    order: np.ndarray = linear_sum_assignment(shared, maximize=True)[1]
+    return order
+
+
 def jaccard(original: np.ndarray, found: np.ndarray, k: int) -> Array:
     """Jaccard similarity of each original cluster to the most similar one found.
 
     Parameters
     ----------
-    original, found : ndarray of shape (m,)
-        Clusters of the same rows, counted from 0; those of the original are less than `k`.
+    original, found : ndarray of int of shape (m,)
+        As in `overlap`.
     k : int
 
     Returns
@@ -168,11 +212,13 @@ def jaccard(original: np.ndarray, found: np.ndarray, k: int) -> Array:
     >>> jaccard(np.array([0, 0, 0, 1, 1]), np.array([2, 2, 0, 0, 0]), 3).round(3)
     array([0.667, 0.667, 0.   ])
     """
-    shared = np.zeros((k, int(found.max()) + 1))
-    np.add.at(shared, (original, found), 1.0)
+    return similarities(overlap(original, found, k))
+
+
+def similarities(shared: np.ndarray) -> Array:
+    """Jaccard similarities of a table from `overlap`, see `jaccard`."""
     union = shared.sum(axis=1, keepdims=True) + shared.sum(axis=0) - shared
-    similarity = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-    best: Array = similarity.max(axis=1)
+    best: Array = (shared / np.maximum(union, 1)).max(axis=1)
     return best
 
 

@@ -55,6 +55,7 @@ _LISTS = (
     consistency.consistency_cells,
     uncertainty.population_cells,
     uncertainty.coverage_cells,
+    uncertainty.pure_noise_cells,
     uncertainty.level_cells,
     sparse.wide_cells,
     sparse.annealed_cells,

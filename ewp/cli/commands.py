@@ -71,7 +71,10 @@ def fit(
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Resamples for intervals of the weights; 0 for none.")
+        int,
+        typer.Option(
+            min=0, help="Resamples for intervals of the weights, 160 or more; 0 for none."
+        ),
     ] = 0,
     stability: Annotated[
         int, typer.Option(min=0, help="Resamples for the stability of the clusters; 0 for none.")

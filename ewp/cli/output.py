@@ -295,7 +295,7 @@ def _intervals(results: EWPResults) -> pd.DataFrame:
     """Intervals of the weights, of a fit that was bootstrapped."""
     found = results.bootstrap_
     assert found is not None
-    return found.weight_intervals(0.95, found.method)
+    return found.weight_intervals()
 
 
 def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
@@ -303,6 +303,8 @@ def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
     tables = {}
     if results.bootstrap_ is not None:
         tables["weight_intervals"] = _intervals(results).rename_axis("feature")
+        if results.bootstrap_.similarity is not None:
+            tables["bootstrap_clusters"] = results.bootstrap_.clusters
     if results.stability_ is not None:
         tables["stability"] = results.stability_.clusters
     if results.feature_tests_ is not None:

@@ -25,15 +25,19 @@ from ewp.data.validation import check_sample_weight, row_names
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
 from ewp.engine.base import RowMass
-from ewp.metrics import centroid_order
+from ewp.metrics import overlap, overlap_order, rand_index, similarities
 from ewp.solver.batch import FittedRuns, Runs, fit_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
 from ewp.solver.polish import PolishEffort
 
 __all__ = [
+    "Candidates",
     "FittedData",
     "Refit",
     "Resample",
+    "distinct_solutions",
+    "estimates",
+    "fit_from_scratch",
     "fit_rows",
     "fitted_data",
     "in_batches",
@@ -45,7 +49,12 @@ __all__ = [
 #: Share of the rows that may change their cluster before data count as not those of the fit.
 _STRANGE = 0.01
 #: Numbers that the weights and estimates of a batch of resamples may take, and the most of them.
-_BATCH_ENTRIES, _LARGEST_BATCH = 2**23, 50
+_BATCH_ENTRIES, _LARGEST_BATCH = 2**23, 100
+#: Agreement (adjusted Rand index) from which two solutions count as one to begin from.
+_SAME = 0.95
+#: Movement, in standard deviations, at which fits that go on from other fits end: far below what
+#: resamples differ by.
+_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -217,12 +226,24 @@ def fit_rows(
 
 
 class Refit(NamedTuple):
-    """Estimates from a resample, with the clusters of the full fit."""
+    """Estimates from a resample, clusters in the order of the full fit's.
+
+    `similarity` is the Jaccard similarity of every cluster of the full fit to the most similar one
+    of the resample, over the rows that are in it.
+    """
 
     centroids: Array
     weights: Array
     objective: float
     converged: bool
+    similarity: Array
+
+
+class Candidates(NamedTuple):
+    """Solutions from which resamples are fitted: (c, k, p) centroids in data units, weights."""
+
+    centroids: Array
+    weights: Array
 
 
 class Resample(NamedTuple):
@@ -251,7 +272,7 @@ def _fit_resamples(
     source: FittedData,
     resamples: list[Resample],
     options: FitOptions,
-    begin: tuple[Array, Array] | None = None,
+    begin: Candidates | None = None,
 ) -> tuple[ArrayEngine, FittedRuns]:
     """Fit resamples, with the penalty in proportion to their weight."""
     engine = ArrayEngine(source.X, source.weight)
@@ -268,37 +289,92 @@ def _fit_resamples(
         np.arange(count),
         RowMass(table, np.arange(count)),
     )
-    if begin is not None:
-        begin = engine.to_engine_units(begin[0]), begin[1]
     prior = dataclasses.replace(options, prior=source.prior * source.varying)
-    return engine, fit_runs(engine, options.n_clusters, runs, prior, begin)
+    known = None
+    if begin is not None:
+        known = engine.to_engine_units(begin.centroids), begin.weights
+    return engine, fit_runs(engine, options.n_clusters, runs, prior, known)
 
 
-def refit(source: FittedData, resamples: list[Resample]) -> list[Refit]:
-    """Fit resamples from the full fit's estimates: the limit problem, perhaps a light polish.
+def _matched(
+    source: FittedData, resamples: list[Resample], engine: ArrayEngine, found: FittedRuns
+) -> list[Refit]:
+    """Estimates with the clusters matched to those of the full fit by the rows they share."""
+    k = source.options.n_clusters
+    labels, centroids = found.labels(engine), engine.to_data_units(found.theta)
+    made = []
+    for b, drawn in enumerate(resamples):
+        shared = overlap(source.labels[drawn.rows], labels[b, drawn.rows], k)
+        made.append(
+            Refit(
+                centroids[b, overlap_order(shared)],
+                found.weights[b],
+                float(found.objective[b]),
+                bool(found.converged[b]),
+                similarities(shared),
+            )
+        )
+    return made
+
+
+def fit_from_scratch(source: FittedData, resamples: list[Resample]) -> list[Refit]:
+    """Fit resamples from starts of their own, each by itself."""
+    options = source.options
+    if options.effort.rounds:
+        options = dataclasses.replace(options, polish=PolishEffort.LIGHT)
+    engine, found = _fit_resamples(source, resamples, options)
+    return _matched(source, resamples, engine, found)
+
+
+def estimates(source: FittedData) -> Candidates:
+    """Return the full fit as the only solution to begin from."""
+    return Candidates(source.centroids[None], source.weights[None])
+
+
+def distinct_solutions(source: FittedData, found: list[Refit]) -> Candidates:
+    """Return the full fit and what was found in resamples, of nearly equal partitions one.
 
     Parameters
     ----------
     source : FittedData
+    found : list of Refit
+    """
+    labels = [source.labels]
+    kept = []
+    for i, fit in enumerate(found):
+        own = nearest_centroids(source.X, fit.centroids, fit.weights, source.center, source.scale)[
+            0
+        ]
+        if all(rand_index(own, other, source.weight) < _SAME for other in labels):
+            labels.append(own)
+            kept.append(i)
+    return Candidates(
+        np.array([source.centroids, *(found[i].centroids for i in kept)]),
+        np.array([source.weights, *(found[i].weights for i in kept)]),
+    )
+
+
+def refit(source: FittedData, begin: Candidates, resamples: list[Resample]) -> list[Refit]:
+    """Fit resamples from solutions found before: the limit problem from the most promising.
+
+    Parameters
+    ----------
+    source : FittedData
+    begin : Candidates
     resamples : list of Resample
 
     Returns
     -------
     list of Refit
-        Clusters are matched to those of the full fit.
+        The lowest objective that was reached in each.
     """
-    options = source.options
-    if options.effort.rounds:
-        options = dataclasses.replace(options, polish=PolishEffort.LIGHT)
-    engine, found = _fit_resamples(source, resamples, options, (source.centroids, source.weights))
-    made = []
-    for theta, weights, objective, converged in zip(
-        found.theta, found.weights, found.objective, found.converged, strict=True
-    ):
-        centroids = engine.to_data_units(theta)
-        order = centroid_order(centroids, source.centroids, source.metric)
-        made.append(Refit(centroids[order], weights, float(objective), bool(converged)))
-    return made
+    options = dataclasses.replace(
+        source.options,
+        polish=PolishEffort.NONE,
+        tol=max(source.options.tol, _TOLERANCE),
+    )
+    engine, found = _fit_resamples(source, resamples, options, begin)
+    return _matched(source, resamples, engine, found)
 
 
 def partitions(source: FittedData, resamples: list[Resample], options: FitOptions) -> np.ndarray:

@@ -15,7 +15,6 @@ from ewp.common.checks import check_integer
 from ewp.common.types import FittedResults
 from ewp.display.evidence import NO_CLUSTERS, evidence_of
 from ewp.display.formatting import (
-    INTERVAL_METHODS,
     MAX_CLUSTERS,
     amount_cells,
     column_cells,
@@ -285,14 +284,14 @@ def uncertainty_table(
     notes = []
     boot, tests = results.bootstrap_, results.feature_tests_
     if boot is not None:
-        table = boot.weight_intervals(0.95, boot.method).iloc[order]
+        table = boot.weight_intervals().iloc[order]
         columns |= interval_cells(table)
         columns["selected"] = [whole_percent(share) for share in table["selected"]]
         notes.append(
-            f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples, "
-            f"{INTERVAL_METHODS[boot.method]}); selected: resamples with a weight above "
-            f"{short(boot.threshold, 3)}."
+            f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples); "
+            f"selected: resamples with a weight above {short(boot.threshold, 3)}."
         )
+        notes += boot.notes()
     if tests is not None:
         found = tests.table.iloc[order]
         for heading, name in (("p-value", "p_value"), ("p (BH)", "p_bh"), ("p (Holm)", "p_holm")):

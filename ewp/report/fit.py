@@ -259,7 +259,7 @@ def feature_table(results: FittedResults) -> pd.DataFrame:
     table = pd.DataFrame({"weight": results.weights.to_numpy(dtype=float)})
     table.index = pd.Index([one_line(name) for name in results.feature_names], name="feature")
     if results.bootstrap_ is not None:
-        found = results.bootstrap_.weight_intervals(0.95, results.bootstrap_.method)
+        found = results.bootstrap_.weight_intervals()
         table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
     explained = variance_explained(results)
     if explained is not None:

@@ -26,11 +26,12 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.sources import in_memory, take_rows
 from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
-from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
+from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
 from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
 from ewp.diagnostics.refine import refine
 from ewp.diagnostics.refinement import Refinement
+from ewp.diagnostics.resampling import bootstrap
 from ewp.diagnostics.stability import StabilityResults, stability
 from ewp.display.axes import subsample
 from ewp.display.fit_summary import summarise_fit
@@ -385,7 +386,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
         """
         ends = None
         if self.bootstrap_ is not None:
-            table = self.bootstrap_.weight_intervals(0.95, self.bootstrap_.method)
+            table = self.bootstrap_.weight_intervals()
             ends = table["lower"].to_numpy(), table["upper"].to_numpy()
         w, names = self.weights.to_numpy(), list(self.feature_names)
         return plot_weights(w, names, ax=ax, top=top, intervals=ends)

@@ -363,6 +363,9 @@ def unpack_record(name: str, packed: dict[str, Any], arrays: Mapping[str, np.nda
     record = RECORDS[name]
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(record):
+        # files of before do not have what came later, which has a default
+        if field.name not in packed and field.default is not dataclasses.MISSING:
+            continue
         part, key = packed[field.name], f"{name}.{field.name}"
         value: Any
         if "series" in part:

@@ -45,6 +45,8 @@ _EXCHANGE_STEPS = 30
 _EXCHANGES = 4
 #: Runs of a group whose partitions are searched where runs are not polished together.
 _ANCHORS = 2
+#: Solutions found before from which small runs, and larger ones, go on: the most promising ones.
+_CANDIDATES, _FEWER_CANDIDATES = 3, 2
 #: Distances of so many pairs of a row and a centroid are held at once.
 _PAIRS_AT_ONCE = 2**20
 
@@ -230,8 +232,9 @@ def fit_runs(
     runs : Runs
     options : FitOptions
         What all runs have in common; penalty, scaling and form are theirs.
-    begin : (ndarray of shape (k, p), ndarray of shape (p,)), optional
-        Centroids and weights from which all runs go on at the limit, in the engine's coordinates.
+    begin : (ndarray of shape (c, k, p), ndarray of shape (c, p)), optional
+        Centroids and weights of solutions found before, in the engine's coordinates: from the
+        most promising of them every run goes on at the limit.
 
     Returns
     -------
@@ -242,7 +245,9 @@ def fit_runs(
     if float(engine.n) * engine.p * k > _EVERY_RUN:
         which = which[_place_in_group(runs.group) % 2 == 0]
     begun, own = runs.take(which), rule.take(which)
-    rngs = [np.random.default_rng(int(seed)) for seed in begun.seed]
+    rngs = []
+    if begin is None or options.effort.rounds:  # a generator takes as long as some steps
+        rngs = [np.random.default_rng(int(seed)) for seed in begun.seed]
     found = _begin(engine, k, begun, own, options, rngs, begin)
     if options.effort.rounds and k > 1:
         if polishes_together(engine, k):
@@ -283,9 +288,11 @@ def _begin(
     count = len(runs)
     weights = np.broadcast_to(rule.start(), (count, engine.p))
     schedule: Schedule = Hard()
+    own_weights = None
     if begin is not None:
-        of_run = np.arange(count)
-        theta, weights = np.tile(begin[0], (count, 1, 1)), np.tile(begin[1], (count, 1))
+        chosen = _most_promising(engine, runs, rule, *begin)
+        of_run = np.repeat(np.arange(count), chosen.shape[1])
+        theta, own_weights = begin[0][chosen.ravel()], begin[1][chosen.ravel()]
     elif isinstance(options.init, str):
         starts = 1
         if options.effort.rounds and float(engine.n) * engine.p * k <= _SMALL:
@@ -305,7 +312,7 @@ def _begin(
     found = iterate_runs(
         engine,
         theta,
-        weights[of_run],
+        weights[of_run] if own_weights is None else own_weights,
         rule.take(of_run),
         schedule,
         max_iter=options.max_iter,
@@ -315,6 +322,39 @@ def _begin(
     )
     ends = found.objective.reshape(count, -1)
     return [found.run(i) for i in first_lowest(ends) + ends.shape[1] * np.arange(count)]
+
+
+def _most_promising(
+    engine: RowEngine, runs: Runs, rule: RelativeEntropy, theta: Array, weights: Array
+) -> np.ndarray:
+    """Numbers of the solutions with the lowest objectives in every run, a (runs, most) array.
+
+    The objective is that of the solution's centroids with the weights that are best there.
+    """
+    count, candidates = len(runs), len(theta)
+    small = float(engine.n) * theta[0].size <= _SMALL
+    most = _CANDIDATES if small else _FEWER_CANDIDATES
+    if candidates <= most:
+        return np.tile(np.arange(candidates), (count, 1))
+    objective = np.empty((count, candidates))
+    table, index = runs.mass.table, runs.mass.index
+    size = block_rows(engine.p, len(table))
+    metric = weights
+    if runs.standardise.any():  # rows are assigned in the scaling of all rows
+        varying = engine.squares > 0
+        metric = weights * varying * engine.total / np.where(varying, engine.squares, 1.0)
+    for c in range(candidates):
+        labels, _ = engine.assign(theta[c], metric[c])
+        dispersion = np.zeros((len(table), engine.p))
+        for start in range(0, engine.n, size):
+            rows = slice(start, min(start + size, engine.n))
+            gaps = engine.rows(rows) - theta[c][labels[rows]]
+            gaps *= gaps
+            dispersion += table[:, rows] @ gaps
+        best = rule.update(dispersion[index])
+        fitted = (rule.metric(best) * dispersion[index]).sum(axis=1)
+        objective[:, c] = fitted + rule.penalty(best)
+    return np.argsort(objective, axis=1, kind="stable")[:, :most]
 
 
 def _search_anchors(

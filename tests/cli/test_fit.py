@@ -80,8 +80,10 @@ def test_json_has_the_call_that_gives_the_fit_again(table, frame, options):
     exec(record["recipe"], named)
     if "weight_intervals" in record:
         boot = named["results"].bootstrap_
-        found = boot.weight_intervals(0.95, boot.method)["lower"].tolist()
+        found = boot.weight_intervals()["lower"].tolist()
         assert found == [row["lower"] for row in record["weight_intervals"]]
+        found = boot.clusters["jaccard"].tolist()
+        assert found == [row["jaccard"] for row in record["bootstrap_clusters"]]
 
 
 def test_json_has_the_call_of_a_comparison(table, frame):
@@ -115,7 +117,11 @@ def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):
     assert (weights["lower"] <= weights["upper"]).all()
     assert pd.read_csv(out / "centroids.csv", index_col="cluster").shape == (3, 5)
     assert pd.read_csv(out / "clusters.csv")["size"].sum() == 90
-    assert ewp.EWPResults.load(out / "model.npz").bootstrap_.n_boot == 20
+    boot = ewp.EWPResults.load(out / "model.npz").bootstrap_
+    assert boot.n_boot == 20
+    again = pd.read_csv(out / "bootstrap_clusters.csv", index_col="cluster")
+    pd.testing.assert_frame_equal(again, boot.clusters, check_index_type=False)
+    assert "20 resamples are too few for 95 % intervals" in result.stderr
     for model in (out, out / "model.npz"):
         again = run("predict", model, table, "--id", "species")
         assert again.exit_code == 0

@@ -393,7 +393,17 @@ def test_a_file_of_before_loads_and_is_what_a_fit_gives_today():
     for name in RECORDS:
         assert str(getattr(loaded, name))
     assert "Entropy Weighted Power k-means" in str(loaded)
-    assert loaded.bootstrap(5, X=made_data(), random_state=0).n_boot == 5
+    assert loaded.bootstrap(40, X=made_data(), random_state=0).n_boot == 40
+
+
+def test_a_bootstrap_of_before_has_intervals_and_says_what_it_lacks():
+    found = EWPResults.load(FILES / "chosen_with_diagnostics.npz").bootstrap_
+    assert (found.start, found.similarity) == ("estimates", None)
+    table = found.weight_intervals()
+    assert (table["lower"] <= table["upper"]).all()
+    assert "start='scratch'" in " ".join(str(found).split())
+    with pytest.raises(ValueError, match=r"earlier version.*run bootstrap\(\) again"):
+        _ = found.clusters
 
 
 def test_a_file_of_before_without_its_start_goes_on_from_the_estimates():
