@@ -222,8 +222,9 @@ def feature_tests_given_others(
     come from the same rows. They are conditional on the number of clusters, the penalty, the
     scaling and the form of the weights; see `ewp.diagnostics.feature_tests`.
 
-    A feature may matter on its own and still add nothing to the others: of many features that
-    all say the same, none may be significant.
+    A large p-value does not say that a feature is noise. It may matter on its own and add nothing
+    to the others: of many features that all say the same, none may be significant. And power is
+    lost where the clusters are others without it.
 
     Parameters
     ----------

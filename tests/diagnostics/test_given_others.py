@@ -129,7 +129,7 @@ def test_memberships_are_those_of_a_discriminant_analysis(weighted):
     log = np.log(share) - 0.5 * ((X[:, None] - means) ** 2 / within).sum(axis=2)
     np.testing.assert_allclose(found.scores[:, 0], log[:, 1] - log[:, 0], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(
-        found.probability[:, 1], 1 / (1 + np.exp(-found.scores[:, 0])), atol=1e-12
+        found.probability[:, 1], 1 / (1 + np.exp(-found.scores[:, 0] / 4)), atol=1e-12
     )
     design = np.column_stack([np.ones(40), X])
     linear = design @ np.linalg.lstsq(design, found.scores, rcond=None)[0]
