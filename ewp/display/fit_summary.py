@@ -22,6 +22,7 @@ from ewp.display.formatting import (
     interval_cells,
     number,
     one_line,
+    p_text,
     percent,
     short,
     weight_cells,
@@ -295,10 +296,11 @@ def uncertainty_table(
     if tests is not None:
         found = tests.table.iloc[order]
         for heading, name in (("p-value", "p_value"), ("p (BH)", "p_bh"), ("p (Holm)", "p_holm")):
-            columns[heading] = ["--" if np.isnan(p) else short(p, 2) for p in found[name]]
+            columns[heading] = [p_text(p) for p in found[name]]
         notes.append(
-            "p-values: permutation test that the feature is independent of the others "
-            f"({tests.n_perm} permutations), given k and lambda."
+            "p-values: does the feature help to tell the clusters apart, given the others? A "
+            "small one speaks against the null hypothesis that it adds nothing to them; given k "
+            "and lambda."
         )
     if not columns:
         return None, notes

@@ -16,6 +16,7 @@ import pandas as pd
 __all__ = [
     "INTERVAL_METHODS",
     "MAX_CLUSTERS",
+    "SMALLEST_P",
     "amount_cells",
     "column_cells",
     "counted",
@@ -25,6 +26,7 @@ __all__ = [
     "no_formula",
     "number",
     "one_line",
+    "p_text",
     "percent",
     "scaling_name",
     "scientific",
@@ -39,6 +41,8 @@ __all__ = [
 INTERVAL_METHODS = {"bca": "BCa", "percentile": "percentile"}
 #: Clusters that a table lists.
 MAX_CLUSTERS = 20
+#: P-values below are shown as such: so far out the tails of tests are approximations.
+SMALLEST_P = 1e-10
 _MAX_NAME = 28
 #: Beginnings of cells that spreadsheets compute.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -89,6 +93,17 @@ def short(x: float, digits: int = 4) -> str:
     ('1263', '0.000123')
     """
     return f"{x:.{digits}g}"
+
+
+def p_text(p: float) -> str:
+    """Show a p-value, or that there is none.
+
+    >>> p_text(0.01234), p_text(1e-30), p_text(float("nan"))
+    ('0.012', '<1e-10', '--')
+    """
+    if np.isnan(p):
+        return "--"
+    return short(p, 2) if p >= SMALLEST_P else f"<{SMALLEST_P:g}"
 
 
 def fixed(x: float, decimals: int = 2) -> str:

@@ -28,7 +28,7 @@ from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
-from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
+from ewp.diagnostics.feature_tests import FeatureTests, feature_tests_given_others
 from ewp.diagnostics.refine import refine
 from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.resampling import bootstrap
@@ -174,7 +174,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     refinement_: Refinement | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
-    test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
+    test_features = _question(feature_tests_given_others, "test_features", kept_as="feature_tests_")
     stability = _question(stability, "stability")
     consistency = _question(consistency, "consistency")
     compare_to = _question(compare_to, "compare_to", kept_as="agreement_")

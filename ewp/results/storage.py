@@ -14,6 +14,7 @@ import dataclasses
 import json
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -240,7 +241,14 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     fields["fit_options"] = _unpack_options(options, scalars, fields, arrays.get(_INIT))
     diagnostics = header.get("diagnostics", {})
     for name in RECORDS.keys() & diagnostics.keys():
-        fields[name] = unpack_record(name, diagnostics[name], arrays)
+        if _is_outdated(name, diagnostics[name]):
+            warnings.warn(
+                f"{name} is left out: an earlier version of ewp made it by another procedure; "
+                "ask again with the data as X",
+                stacklevel=4,
+            )
+        else:
+            fields[name] = unpack_record(name, diagnostics[name], arrays)
     _unpack_origin(header.get("origin", {}), fields)
     if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
         raise ValueError("the clusters described are not those of the labels and centroids")
@@ -356,6 +364,12 @@ def pack_record(record: Any, key: str, arrays: Arrays) -> dict[str, Any]:
             part = {"value": value}
         packed[field.name] = part
     return packed
+
+
+def _is_outdated(name: str, packed: dict[str, Any]) -> bool:
+    """Whether a stored record has fields that such records no longer have."""
+    known = {field.name for field in dataclasses.fields(RECORDS[name])}
+    return bool(packed.keys() - known)
 
 
 def unpack_record(name: str, packed: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:

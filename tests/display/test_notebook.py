@@ -22,7 +22,7 @@ def shown():
     found = {
         "bootstrap": results.bootstrap(10, n_jackknife=0, random_state=0),
         "stability": results.stability(5, random_state=0),
-        "tests": results.test_features(99, random_state=0),
+        "tests": results.test_features(random_state=0),
         "consistency": results.consistency(random_state=0),
         "agreement": results.compare_to(other),
         "lambda": ewp.select_lambda(frame, 2, n_lams=2, cv=2, random_state=0),

@@ -380,7 +380,8 @@ def made_data():
 
 
 def test_a_file_of_before_loads_and_is_what_a_fit_gives_today():
-    loaded = EWPResults.load(FILES / "chosen_with_diagnostics.npz")
+    with pytest.warns(UserWarning, match="feature_tests_ is left out: an earlier version"):
+        loaded = EWPResults.load(FILES / "chosen_with_diagnostics.npz")
     # the splits by which the penalty is chosen are others today
     family = {"scale": loaded.fit_options.scale, "dispersion": loaded.dispersion}
     today = ewp.fit(made_data(), 3, loaded.lam, random_state=0, **family)
@@ -390,6 +391,7 @@ def test_a_file_of_before_loads_and_is_what_a_fit_gives_today():
     assert loaded.starts is None
     assert loaded.selection["criterion"] == "predictive"
     np.testing.assert_array_equal(loaded.predict(made_data()), today.labels)
+    assert loaded.feature_tests_ is None
     for name in RECORDS:
         assert str(getattr(loaded, name))
     assert "Entropy Weighted Power k-means" in str(loaded)

@@ -77,7 +77,7 @@ test_that("autoplot draws all results with ggplot2", {
   found <- list(
     fit, ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 0, seed = 1),
     ewp_consistency(fit, iris, sizes = c(30, 60), n_rep = 2, seed = 1),
-    ewp_stability(fit, iris, n_boot = 3, seed = 1), ewp_test_features(fit, iris, n_perm = 19, seed = 1),
+    ewp_stability(fit, iris, n_boot = 3, seed = 1), ewp_test_features(fit, iris, seed = 1),
     ewp_select_lambda(numbers, 3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_select_k(numbers, 2:3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_compare(numbers, 3, lambda = 20, scale = TRUE, wbound = 1.4, seed = 1),

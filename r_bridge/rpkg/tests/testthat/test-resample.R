@@ -142,17 +142,18 @@ test_that("ewp_test_features gives Python's p-values", {
   skip_without_python()
   x <- groups(120, 5)
   fit <- ewp(x, 3, lambda = 8, seed = 3)
-  found <- ewp_test_features(fit, x, n_perm = 99, seed = 5)
+  found <- ewp_test_features(fit, x, seed = 5)
   python <- in_python(x = x, c(
     "r = ewp.fit(X, 3, 8.0, random_state=3)",
-    "t = r.test_features(99, random_state=5).table",
-    "show('p', t['p_value']); show('bh', t['p_bh']); show('earned', t['earned'])"
+    "t = r.test_features(random_state=5).table",
+    "show('p', t['p_value']); show('bh', t['p_bh']); show('r2', t['partial_r2'])"
   ))
   expect_equal(found$table$p_value, python$p)
   expect_equal(found$table$p_bh, python$bh)
-  expect_equal(found$table$earned, python$earned, tolerance = 1e-8)
+  expect_equal(found$table$partial_r2, python$r2, tolerance = 1e-8)
   expect_identical(found$table$feature, names(fit$weights))
   expect_output(print(found), "2 of 5 tested columns")
+  expect_output(print(found), "Null hypothesis: given the other columns")
   drawing(expect_invisible(plot(found)))
 })
 
@@ -162,7 +163,7 @@ test_that("results of all classes have tidy and glance, with broom's names", {
   resampled <- ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 0, seed = 1)
   expect_named(generics::tidy(resampled),
                c("term", "estimate", "std.error", "bias", "conf.low", "conf.high", "selected"))
-  tested <- generics::tidy(ewp_test_features(fit, iris, n_perm = 19, seed = 1))
+  tested <- generics::tidy(ewp_test_features(fit, iris, seed = 1))
   expect_true(all(c("term", "estimate", "p.value", "adj.p.value") %in% names(tested)))
   stable <- ewp_stability(fit, iris, n_boot = 3, seed = 1)
   expect_identical(levels(generics::tidy(stable)$cluster), c("1", "2", "3"))
@@ -172,7 +173,7 @@ test_that("results of all classes have tidy and glance, with broom's names", {
   expect_identical(as.integer(generics::augment(compared, iris)$.cluster.EWP), compared$fits$EWP$cluster)
   found <- list(
     resampled, stable, compared, ewp_consistency(fit, iris, sizes = c(30, 60), n_rep = 2, seed = 1),
-    ewp_test_features(fit, iris, n_perm = 19, seed = 1), ewp_agreement(fit, iris$Species),
+    ewp_test_features(fit, iris, seed = 1), ewp_agreement(fit, iris$Species),
     ewp_select_lambda(numbers, 3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_select_k(numbers, 2:3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_compare(numbers, 3, lambda = 20, scale = TRUE, methods = "kmeans", n_trials = 2, seed = 1)
