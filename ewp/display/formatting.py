@@ -22,9 +22,11 @@ __all__ = [
     "family_name",
     "fixed",
     "interval_cells",
+    "mean_cells",
     "no_formula",
     "number",
     "one_line",
+    "p_value_cell",
     "percent",
     "scientific",
     "short",
@@ -64,7 +66,7 @@ def column_cells(values: Iterable[float], digits: int = 3) -> list[str]:
         cells = [f"{v:.{max(digits - 1 - unit, 0)}f}" for v in x]
     else:
         cells = [f"{v:.{max(magnitude - unit, 0) + digits - 1}e}" for v in x]
-    return [cell.lstrip("-") if float(cell) == 0.0 else cell for cell in cells]
+    return [_unsigned_zero(cell) for cell in cells]
 
 
 def amount_cells(values: Iterable[float]) -> list[str]:
@@ -72,6 +74,36 @@ def amount_cells(values: Iterable[float]) -> list[str]:
     x = list(values)
     shown = zip(x, column_cells(x), strict=True)
     return [cell if v == 0 or float(cell) != 0 else scientific(v) for v, cell in shown]
+
+
+def mean_cells(means: Iterable[float], sds: Iterable[float]) -> list[str]:
+    """Show means with standard deviations in brackets, two digits of the median one of these.
+
+    >>> mean_cells([5.8433, 5.006], [0.8281, 0.3525]), mean_cells([3.0], [float("nan")])
+    (['5.84 (0.83)', '5.01 (0.35)'], ['3 (--)'])
+    """
+    m, s = np.asarray(list(means), dtype=float), np.asarray(list(sds), dtype=float)
+    known = s[np.isfinite(s) & (s > 0)]
+    largest = float(np.abs(m[np.isfinite(m)]).max(initial=0.0))
+    decimals = max(1 - int(np.floor(np.log10(np.median(known)))), 0) if len(known) else 0
+    form = f".{decimals}f"
+    if decimals > 6 or largest >= 1e8 or not len(known):
+        form = ".4g"
+    shown = ([f"{v:{form}}" if np.isfinite(v) else "--" for v in x] for x in (m, s))
+    return [f"{_unsigned_zero(mean)} ({sd})" for mean, sd in zip(*shown, strict=True)]
+
+
+def _unsigned_zero(cell: str) -> str:
+    return cell.lstrip("-") if cell != "--" and float(cell) == 0.0 else cell
+
+
+def p_value_cell(p: float) -> str:
+    """Show a p-value, nothing if there is none.
+
+    >>> p_value_cell(0.0123), p_value_cell(0.00001), p_value_cell(float("nan"))
+    ('0.012', '< 0.001', '')
+    """
+    return "" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def weight_cells(w: np.ndarray) -> list[str]:

@@ -29,6 +29,7 @@ RESULTS = (
     "ewp.diagnostics.consistency.ConsistencyResults",
     "ewp.diagnostics.agreement.Agreement",
     "ewp.diagnostics.refinement.Refinement",
+    "ewp.diagnostics.profile.Profile",
     "ewp.comparison.results.Comparison",
     "ewp.select.LambdaSelection",
     "ewp.select.KSelection",

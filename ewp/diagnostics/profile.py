@@ -1,0 +1,476 @@
+"""A profile of the clusters: the first table of a paper, feature by feature.
+
+Sizes, means with standard deviations, or counts of values, in every cluster and in all rows, beside
+them how far clusters differ and what the feature weighs. It describes; the clusters were made to
+differ, so no difference here is a test. Selective p-values, which allow for that, stand in a column
+of their own where they were asked for before (`selective_p`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ewp.common.checks import check_integer, listing
+from ewp.common.parallel import one_blas_thread
+from ewp.common.types import Array, FittedResults
+from ewp.diagnostics.refit import FittedData, fitted_data
+from ewp.display.formatting import (
+    MAX_CLUSTERS,
+    fixed,
+    mean_cells,
+    number,
+    one_line,
+    p_value_cell,
+    percent,
+    weight_cells,
+)
+from ewp.display.formatting import counted as count
+from ewp.display.profile_plots import plot_heatmap
+from ewp.display.summary import EWPSummary, SummaryMixin
+from ewp.refinement.coordinates import as_copies
+
+if TYPE_CHECKING:
+    from great_tables import GT
+    from matplotlib.axes import Axes
+
+__all__ = ["Profile", "profile", "selective_p"]
+
+#: Values of a feature that are counted, at most.
+_MOST_VALUES = 20
+#: Clusters beside each other in one table of text.
+_BESIDE = 6
+_TITLE = "Profile of the clusters"
+
+
+@dataclass(eq=False, repr=False)
+class Profile(SummaryMixin):
+    """Sizes, means and counts by cluster; instances come from :meth:`ewp.EWPResults.profile`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row per feature, the heaviest first, or per value of a feature whose values are
+        counted. Columns: ``statistic`` ("mean" or "count"); ``value``, the one that is counted;
+        ``mean`` and ``sd`` over all rows; ``mean_0``, ``sd_0`` and so on in the clusters;
+        ``difference``, the largest standardised difference between two clusters, and ``between``,
+        which two; ``weight``; and ``p_value`` where there are selective p-values. Of a counted
+        value the mean is its share of the rows, and the number of rows is ``count``, ``count_0``
+        and so on.
+    clusters : pandas.DataFrame
+        Columns ``size`` (rows), ``mass`` (sum of sample weights) and ``share`` (of the mass).
+    scaling : str
+        What was done to the features in the fit; the figures here are in the units of the data.
+    weighted : bool
+        Whether rows have weights other than one, which means and counts then count.
+    """
+
+    table: pd.DataFrame
+    clusters: pd.DataFrame
+    scaling: str
+    weighted: bool
+
+    def summary(self, top: int = 20) -> EWPSummary:
+        """Printed table, as text, HTML or LaTeX.
+
+        Parameters
+        ----------
+        top : int, default 20
+            Number of features to print, heaviest first.
+        """
+        return summarise_profile(self, top)
+
+    def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the cluster means as a heatmap, see `ewp.display.profile_plots.plot_heatmap`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+        top : int, default 20
+            Number of features to draw, heaviest first.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        names = list(self.clusters.index)
+        spread = self.table["sd"].where(self.table["sd"] > 0, 1.0)
+        means = self.table[[f"mean_{name}" for name in names]]
+        deviation = means.sub(self.table["mean"], axis=0).div(spread, axis=0)
+        return plot_heatmap(
+            deviation.to_numpy().T,
+            self.table["weight"].to_numpy(),
+            _row_names(self.table),
+            clusters=names,
+            top=top,
+            ax=ax,
+        )
+
+    def great_table(self, top: int = 20) -> GT:
+        """Return the table as an object of the package great_tables, to be styled and exported.
+
+        Parameters
+        ----------
+        top : int, default 20
+            Number of features to show, heaviest first.
+
+        Returns
+        -------
+        great_tables.GT
+
+        Raises
+        ------
+        ImportError
+            If great_tables is not installed.
+        """
+        try:
+            from great_tables import GT
+        except ImportError as error:
+            raise ImportError(
+                'great_table() needs great_tables: pip install "ewp-kmeans[tables]"'
+            ) from error
+        return _great_table(GT, self, top)
+
+    def __repr__(self) -> str:
+        k, p = len(self.clusters), self.table.index.nunique()
+        largest = self.table["difference"].max()
+        told = "" if np.isnan(largest) else f", standardised differences up to {fixed(largest)}"
+        return f"Profile: {count(k, 'cluster')}, {count(p, 'feature')}{told}"
+
+
+@one_blas_thread()
+def profile(
+    results: FittedResults,
+    /,
+    *,
+    counted: Any = None,
+    X: Any = None,
+    sample_weight: Any = None,
+) -> Profile:
+    r"""Describe the clusters feature by feature: the first table of a paper.
+
+    Features with two different values are counted: the number of rows that have the larger one, and
+    their share. All others have their mean and standard deviation. The standardised difference of
+    two clusters is :math:`|m_i - m_j| / \sqrt{(s_i^2 + s_j^2)/2}`, as in the literature on balance
+    between groups; that of the two clusters that differ most is given.
+
+    Parameters
+    ----------
+    results : EWPResults
+        The fit, where this is not called as a method of it.
+    counted : list of feature names, optional
+        Features whose values are counted instead, one row per value, such as codes of categories.
+        At most 20 values. By default the features with two values.
+    X, sample_weight : array-like, optional
+        The data that were fitted, for results that do not hold them any more. Weights count as
+        numbers of copies. Dask collections are read into memory.
+
+    Returns
+    -------
+    Profile
+        With ``table``, ``summary()`` (text, HTML, LaTeX), ``great_table()`` and ``plot()``; kept as
+        ``profile_``.
+
+    Notes
+    -----
+    Standard deviations have the divisor n - 1; those of clusters of one row are missing. The
+    clusters were found in the same data and made to differ, so an ordinary test of these
+    differences is not valid.
+
+    References
+    ----------
+    Austin, P. C. (2009). Balance diagnostics for comparing the distribution of baseline covariates
+    between treatment groups in propensity-score matched samples. *Statistics in Medicine* 28,
+    3083-3107.
+
+    Examples
+    --------
+    >>> import ewp
+    >>> from ewp.datasets import make_simulation2
+    >>> X = make_simulation2(3, n=150, p=5, random_state=0).X
+    >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
+    >>> results.profile().clusters["size"].tolist()
+    [56, 52, 42]
+    """
+    source = fitted_data(results, X, sample_weight)
+    names, used = results.feature_names, source.used
+    rows, labels = source.X[used], source.labels[used]
+    weight = np.ones(len(used)) if source.weight is None else source.weight[used]
+    chosen = _counted(rows, names, counted)
+    groups = _Groups.of(labels, as_copies(weight), results.n_clusters)
+    heaviest = np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
+    clusters = list(results.centroids.index)
+    kept = [(i, value) for i in heaviest for value in chosen.get(int(i), [np.nan])]
+    values = np.array([value for _, value in kept])
+    columns = [i for i, _ in kept]
+    described = np.where(np.isnan(values), rows[:, columns], rows[:, columns] == values)
+    table = groups.describe(described, clusters)
+    table.insert(0, "statistic", np.where(np.isnan(values), "mean", "count"))
+    table.insert(1, "value", values)
+    for place, mass in zip(["", *(f"_{name}" for name in clusters)], _masses(source), strict=True):
+        table[f"count{place}"] = np.where(np.isnan(values), np.nan, mass * table[f"mean{place}"])
+    table["weight"] = results.weights.to_numpy(dtype=float)[columns]
+    table.index = pd.Index([names[i] for i in columns], name=names.name)
+    if (p := selective_p(results)) is not None:
+        table["p_value"] = p.reindex(names).to_numpy(dtype=float)[columns]
+    sizes = results.clusters[["size", "mass"]]
+    return Profile(
+        table,
+        sizes.assign(share=sizes["mass"] / sizes["mass"].sum()),
+        results.scaling,
+        not np.allclose(weight, 1.0),
+    )
+
+
+def selective_p(results: FittedResults) -> pd.Series | None:
+    """p-value of every feature by `test_differences`, over all pairs of clusters; None if unasked.
+
+    Of a table with one row per feature and one column per pair, the smallest, times the number of
+    pairs (Bonferroni).
+
+    Parameters
+    ----------
+    results : EWPResults
+    """
+    found = getattr(results, "differences_", None)
+    if found is None:
+        return None
+    table: pd.DataFrame = found.table
+    pairs = table.notna().sum(axis=1)
+    smallest: pd.Series = (table.min(axis=1) * pairs).clip(upper=1.0)
+    return smallest
+
+
+def _counted(rows: Array, names: pd.Index, asked: Any) -> dict[int, list[float]]:
+    """Values that are counted, by the position of the feature."""
+    if asked is None:
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        two = (low < high) & ((rows == low) | (rows == high)).all(axis=0)
+        return {int(i): [float(high[i])] for i in np.flatnonzero(two)}
+    wanted = [asked] if isinstance(asked, str) or not isinstance(asked, Sequence) else list(asked)
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise ValueError(
+            f"counted: {listing(unknown)} given, but the fit has {listing(list(names))}"
+        )
+    found = {}
+    for i in np.flatnonzero(names.isin(wanted)):
+        values = np.unique(rows[:, i])
+        if len(values) > _MOST_VALUES:
+            raise ValueError(
+                f"counted: feature {names[int(i)]!r} has {len(values)} values, and at most "
+                f"{_MOST_VALUES} are counted; leave it out, and it has its mean"
+            )
+        found[int(i)] = [float(value) for value in values]
+    return found
+
+
+def _masses(source: FittedData) -> list[float]:
+    """Sums of the weights of all rows and of the clusters."""
+    weight = np.ones(len(source.X)) if source.weight is None else source.weight
+    by_cluster = np.bincount(source.labels, weight, len(source.centroids))
+    return [float(weight.sum()), *by_cluster.tolist()]
+
+
+class _Groups(NamedTuple):
+    """Rows by cluster, with their numbers of copies."""
+
+    members: list[np.ndarray]
+    copies: Array
+
+    @classmethod
+    def of(cls, labels: np.ndarray, copies: Array, k: int) -> _Groups:
+        return cls([np.flatnonzero(labels == j) for j in range(k)], copies)
+
+    def moments(self, values: Array, rows: np.ndarray) -> tuple[Array, Array]:
+        """Means and standard deviations of columns over some rows."""
+        copies = self.copies[rows]
+        total = float(copies.sum())
+        if not total:
+            nothing = np.full(values.shape[1], np.nan)
+            return nothing, nothing
+        mean = copies @ values[rows] / total
+        squares = copies @ (values[rows] - mean) ** 2
+        if total <= 1.0:
+            return mean, np.full(values.shape[1], np.nan)
+        return mean, np.sqrt(squares / (total - 1.0))
+
+    def describe(self, values: Array, names: list[Any]) -> pd.DataFrame:
+        """Moments of all rows and by cluster, and the largest standardised difference."""
+        values = values.astype(float)
+        mean, sd = self.moments(values, np.arange(len(values)))
+        table = {"mean": mean, "sd": sd}
+        means, sds = [], []
+        for name, rows in zip(names, self.members, strict=True):
+            mean, sd = self.moments(values, rows)
+            means.append(mean)
+            sds.append(sd)
+            table |= {f"mean_{name}": mean, f"sd_{name}": sd}
+        largest, which = _largest_difference(np.array(means), np.array(sds))
+        pairs = list(combinations(names, 2))
+        between = ["" if i < 0 else f"{pairs[i][0]}, {pairs[i][1]}" for i in which]
+        return pd.DataFrame({**table, "difference": largest, "between": between})
+
+
+def _largest_difference(means: Array, sds: Array) -> tuple[Array, np.ndarray]:
+    """Largest standardised difference over pairs of clusters, and which pair; -1 for none.
+
+    >>> largest, which = _largest_difference(np.array([[0.0], [1.0], [3.0]]), np.ones((3, 1)))
+    >>> largest.tolist(), which.tolist()
+    ([3.0], [1])
+    """
+    k, p = means.shape
+    largest, which = np.full(p, np.nan), np.full(p, -1)
+    for place, (i, j) in enumerate(combinations(range(k), 2)):
+        gap = np.abs(means[i] - means[j])
+        pooled = np.sqrt((sds[i] ** 2 + sds[j] ** 2) / 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # clusters that do not vary differ without bounds, or not at all
+            difference = np.where(gap == 0, np.where(np.isnan(pooled), np.nan, 0.0), gap / pooled)
+        better = np.isfinite(difference) | np.isinf(difference)
+        better &= np.isnan(largest) | (difference > largest)
+        largest[better], which[better] = difference[better], place
+    return largest, which
+
+
+# -- the printed table -------------------------------------------------------------------------
+
+
+def _row_names(table: pd.DataFrame) -> list[str]:
+    """Names of the lines, with the value that is counted."""
+    return [
+        one_line(name) if np.isnan(value) else f"{one_line(name)} = {number(value)}"
+        for name, value in zip(table.index, table["value"], strict=True)
+    ]
+
+
+class _Cells(NamedTuple):
+    """The table as texts: a column of all rows, one a cluster, and what stands beside them."""
+
+    rows: list[str]
+    everyone: list[str]
+    clusters: dict[str, list[str]]
+    beside: dict[str, list[str]]
+
+
+def _cells(found: Profile, top: int) -> _Cells:
+    check_integer("top", top, least=1)
+    heaviest = found.table.index.drop_duplicates()[:top]
+    table = found.table[found.table.index.isin(heaviest)]
+    names = list(found.clusters.index[:MAX_CLUSTERS])
+    places = ["", *(f"_{name}" for name in names)]
+    lines = [_line(row, places) for _, row in table.iterrows()]
+    mass = found.clusters["mass"]
+    sizes = [number(mass.sum(), 6)] + [
+        f"{number(own, 6)} ({percent(share)})"
+        for own, share in zip(mass, found.clusters["share"], strict=True)
+    ]
+    columns = [[size, *(line[i] for line in lines)] for i, size in enumerate(sizes[: len(places)])]
+    beside: dict[str, list[str]] = {}
+    if len(found.clusters) > 1:
+        beside["difference"] = ["", *map(_difference_cell, table["difference"], table["between"])]
+    beside["weight"] = ["", *weight_cells(table["weight"].to_numpy(dtype=float))]
+    if "p_value" in table:
+        beside["p"] = ["", *map(p_value_cell, table["p_value"])]
+    clusters = dict(zip([str(name) for name in names], columns[1:], strict=True))
+    return _Cells(["rows", *_row_names(table)], columns[0], clusters, beside)
+
+
+def _line(row: pd.Series, places: list[str]) -> list[str]:
+    """Cells of a feature: all rows, then the clusters."""
+    means = [row[f"mean{place}"] for place in places]
+    if row["statistic"] == "count":
+        counts = [row[f"count{place}"] for place in places]
+        shown = zip(counts, means, strict=True)
+        return [f"{number(count, 6)} ({percent(share)})" for count, share in shown]
+    return mean_cells(means, [row[f"sd{place}"] for place in places])
+
+
+def _difference_cell(value: float, pair: str) -> str:
+    return "" if np.isnan(value) else f"{fixed(value)} ({pair.replace(', ', ' vs ')})"
+
+
+def summarise_profile(found: Profile, top: int = 20) -> EWPSummary:
+    """Render a profile; many clusters take several tables, one below the other.
+
+    Parameters
+    ----------
+    found : Profile
+    top : int, default 20
+        Number of features to print.
+    """
+    cells = _cells(found, top)
+    summary = EWPSummary(_TITLE)
+    names = list(cells.clusters)
+    beside = -(-len(names) // -(-len(names) // _BESIDE))
+    for first in range(0, len(names), beside):
+        table = {"all rows": cells.everyone} if first == 0 else {}
+        for name in names[first : first + beside]:
+            table[f"cluster {name}"] = cells.clusters[name]
+        if first == 0:
+            table |= cells.beside
+        summary.add_df(pd.DataFrame(table, index=cells.rows))
+    for note in _notes(found, top):
+        summary.add_text(note)
+    return summary
+
+
+def _notes(found: Profile, top: int) -> list[str]:
+    table = found.table
+    kinds = set(table["statistic"])
+    notes = []
+    if "mean" in kinds:
+        notes.append("Means (standard deviations), in the units of the data.")
+    if "count" in kinds:
+        notes.append("Of features that are counted: rows with the value (share of the cluster).")
+    if "difference" in table and len(found.clusters) > 1:
+        notes.append(
+            "difference: of the means of the two clusters that differ most (which two), divided by "
+            "the root of the mean of their variances. The clusters were made to differ: these "
+            "differences describe, they test nothing."
+        )
+        if np.isinf(table["difference"]).any():
+            notes.append("inf: the two clusters differ, and neither has any variance.")
+    if found.scaling == "standard":
+        notes.append("Weights relate to standardised features.")
+    elif found.scaling.startswith("decorrelate"):
+        notes.append("Weights relate to the part of a feature that the others do not explain.")
+    if "p_value" in table:
+        notes.append(
+            "p: smallest selective p-value of the pairs of clusters, times the number of pairs; it "
+            "allows for clusters that were found in the same data."
+        )
+    if found.weighted:
+        notes.append("Rows are weighted: means, counts and shares count the weights.")
+    hidden = table.index.nunique() - top
+    if hidden > 0:
+        rest = table["weight"].groupby(level=0, sort=False).first().iloc[top:].sum()
+        notes.append(
+            f"... and {hidden} more features, together with {percent(rest)} of the weight."
+        )
+    if (more := len(found.clusters) - MAX_CLUSTERS) > 0:
+        notes.append(f"... and {more} more clusters.")
+    return notes
+
+
+def _great_table(kind: Any, found: Profile, top: int) -> GT:
+    """Dress the cells for great_tables, which escapes what is not HTML itself."""
+    cells = _cells(found, top)
+    clusters = {f"cluster {name}": column for name, column in cells.clusters.items()}
+    columns = {"feature": cells.rows, "all rows": cells.everyone, **clusters, **cells.beside}
+    made = (
+        kind(pd.DataFrame(columns), rowname_col="feature")
+        .tab_header(title=_TITLE)
+        .tab_spanner(label="cluster", columns=list(clusters))
+        .cols_label(**{f"cluster {name}": name for name in cells.clusters})
+        .cols_align(align="right", columns=list(columns)[1:])
+    )
+    for note in _notes(found, top):
+        made = made.tab_source_note(note)
+    table: GT = made
+    return table
