@@ -31,6 +31,7 @@ RESULTS = (
     "ewp.diagnostics.refinement.Refinement",
     "ewp.diagnostics.profile.Profile",
     "ewp.comparison.results.Comparison",
+    "ewp.comparison.several.SeveralComparisons",
     "ewp.select.LambdaSelection",
     "ewp.select.KSelection",
 )
