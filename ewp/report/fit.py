@@ -199,7 +199,14 @@ def _start(results: FittedResults) -> str:
 
 def _notes(results: FittedResults) -> list[str]:
     """The notes of the summary that the page does not have elsewhere."""
-    told = ("...", "NOT CONVERGED", "lambda =", "f_-inf", NO_CLUSTERS.capitalize())
+    told = (
+        "...",
+        "NOT CONVERGED",
+        "lambda =",
+        "f_-inf",
+        "Gain over 1 cluster",
+        NO_CLUSTERS.capitalize(),
+    )
     return [note for note in fit_notes(results, TOP) if not note.startswith(told)]
 
 
