@@ -383,6 +383,7 @@ def describe_comparison(found: Comparison) -> dict[str, Any]:
             size=None,
         ),
         "classes": found.classes is not None,
+        "trials": "resample" if found.replicates == "bootstrap" else "start",
         "repeat": f"import ewp\n\nfound = {found.call}",
         "options": {
             "n_trials": found.n_trials,

@@ -37,6 +37,8 @@ __all__ = ["plot_biplot", "plot_heatmap", "plot_pairs", "plot_parallel", "plot_s
 _MOST_WRITTEN = 12
 #: Share of a cluster that a band, and an ellipse, holds.
 _BAND, _INSIDE = 0.8, 0.9
+#: Letters on coloured cells; as they are no greys, pages leave them alone in the dark.
+_ON_DARK, _ON_PALE = "#FDFDFE", "#101214"
 #: Lines of clusters beyond the number of colours.
 _STYLES = ("-", "--", ":")
 
@@ -92,13 +94,15 @@ def plot_heatmap(
         width = float(np.clip(3.4 + 0.55 * k, 5.0, 14.0))
         ax = new_axes((width, height_of_rows(len(order), 1.5)))[0]
     shades = LinearSegmentedColormap.from_list("deviations", [PALETTE[0], "#FFFFFF", PALETTE[3]])
-    most = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
+    largest = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
+    # no cell has a colour of the palette, for which pages have others in the dark
+    most = 1.02 * largest
     drawn = ax.pcolormesh(
         cells, cmap=shades, vmin=-most, vmax=most, edgecolors="white", linewidth=0.6
     )
     if k <= _MOST_WRITTEN:
         for (row, column), value in np.ndenumerate(cells):
-            colour = "white" if abs(value) > 0.62 * most else INK
+            colour = _ON_DARK if abs(value) > 0.62 * most else _ON_PALE
             place = column + 0.5, row + 0.5
             zero = abs(value) < 0.05
             shown = "" if np.isnan(value) else "0.0" if zero else signed(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from ewp.display.profile_plots import (
     plot_silhouettes,
 )
 from ewp.metrics import silhouettes
+from ewp.report.svg import draw
 from tests.support.results import make_results, uneven_weights
 
 
@@ -52,8 +55,16 @@ def test_cells_are_the_centroids_in_standard_deviations():
 
 def test_the_colours_are_symmetric_about_the_mean():
     ax = plot_heatmap([[-3.0, 0.0], [1.0, 0.5]], [0.5, 0.5])
-    assert ax.collections[0].get_clim() == (-3.0, 3.0)
+    low, high = ax.collections[0].get_clim()
+    assert -low == high == pytest.approx(3.0, rel=0.05)
     assert "0.0" in texts(ax)
+
+
+def test_letters_and_cells_keep_their_colours_on_a_dark_page():
+    svg = str(draw(make_results().plot_heatmap, "heat", "A heatmap."))
+    letters = re.findall(r'style="[^"]*fill: ([^;"]+)[^"]*"[^>]*>[+−0]', svg)
+    assert letters
+    assert not any("var(" in colour for colour in letters)
 
 
 def test_a_heatmap_needs_no_data():
