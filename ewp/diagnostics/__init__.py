@@ -4,7 +4,7 @@ from ewp.diagnostics.agreement import Agreement
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults
 from ewp.diagnostics.feature_tests import FeatureTests
-from ewp.diagnostics.profile import Profile
+from ewp.diagnostics.profile_table import Profile
 from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults
 

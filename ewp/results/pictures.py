@@ -1,7 +1,7 @@
 """Pictures of what the clusters of a fit look like, as methods of its results.
 
-They hand arrays to `ewp.display.profile_plots`. Pictures of the weights, the iterations and the
-rows in the plane are in `ewp.results.results`.
+They hand arrays to `ewp.display.profile_plots` and `ewp.display.pair_plots`. Pictures of the
+weights, the iterations and the rows in the plane are in `ewp.results.results`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.sources import take_rows
 from ewp.display.axes import subsample
 from ewp.display.fit_summary import column_deviations
+from ewp.display.pair_plots import plot_biplot, plot_pairs
 from ewp.display.profile_plots import (
     heaviest_features,
-    plot_biplot,
     plot_heatmap,
-    plot_pairs,
     plot_parallel,
     plot_silhouettes,
 )

@@ -29,7 +29,8 @@ from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
 from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
-from ewp.diagnostics.profile import Profile, profile
+from ewp.diagnostics.profile import profile
+from ewp.diagnostics.profile_table import Profile
 from ewp.diagnostics.refine import refine
 from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults, stability

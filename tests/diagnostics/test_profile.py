@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ewp
-from ewp.diagnostics.profile import Profile, selective_p
+from ewp.diagnostics.profile import selective_p
+from ewp.diagnostics.profile_table import Profile
 from ewp.display.formatting import mean_cells
 from ewp.results.results import EWPResults
 from tests.support.results import make_results

@@ -15,13 +15,8 @@ from matplotlib.colors import to_hex
 
 import ewp
 from ewp.display.axes import PALETTE
-from ewp.display.profile_plots import (
-    plot_biplot,
-    plot_heatmap,
-    plot_pairs,
-    plot_parallel,
-    plot_silhouettes,
-)
+from ewp.display.pair_plots import plot_biplot, plot_pairs
+from ewp.display.profile_plots import plot_heatmap, plot_parallel, plot_silhouettes
 from ewp.metrics import silhouettes
 from ewp.report.svg import draw
 from tests.support.results import make_results, uneven_weights
