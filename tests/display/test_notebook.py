@@ -30,6 +30,9 @@ def shown():
         "lambda": ewp.select_lambda(frame, 2, n_lams=2, cv=2, random_state=0),
         "k": ewp.select_k(frame, [1, 2], n_lams=2, cv=2, random_state=0),
         "comparison": ewp.compare(frame, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0),
+        "several": ewp.compare(
+            {"<b>": X, "a & b": 2 * X}, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0
+        ),
         "fit": results,
     }
     assert all(isinstance(value, SummaryMixin) for value in found.values())
@@ -56,6 +59,7 @@ KINDS = (
     "lambda",
     "k",
     "comparison",
+    "several",
     "bootstrap",
     "stability",
     "tests",
