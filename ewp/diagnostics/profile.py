@@ -102,7 +102,7 @@ def profile(
     table["weight"] = results.weights.to_numpy(dtype=float)[columns]
     table.index = pd.Index([names[i] for i in columns], name=names.name)
     if (p := selective_p(results)) is not None:
-        table["p_value"] = p.reindex(names).to_numpy(dtype=float)[columns]
+        table["p_value"] = p.to_numpy(dtype=float)[columns]
     sizes = results.clusters[["size", "mass"]]
     return Profile(
         table,
@@ -115,20 +115,22 @@ def profile(
 def selective_p(results: FittedResults) -> pd.Series | None:
     """p-value of every feature by `test_differences`, over all pairs of clusters; None if unasked.
 
-    Of a table with one row per feature and one column per pair, the smallest, times the number of
-    pairs (Bonferroni).
+    The smallest of the pairs that were tested, times their number (Bonferroni).
 
     Parameters
     ----------
     results : EWPResults
+        Its ``differences_`` have a table with one row per pair of clusters and feature, in the
+        columns ``feature`` and ``p_value``.
     """
     found = getattr(results, "differences_", None)
     if found is None:
         return None
-    table: pd.DataFrame = found.table
-    pairs = table.notna().sum(axis=1)
-    smallest: pd.Series = (table.min(axis=1) * pairs).clip(upper=1.0)
-    return smallest
+    # a file keeps names such as dates as text
+    by_feature = found.table["p_value"].groupby(found.table["feature"].astype(str))
+    smallest = (by_feature.min() * by_feature.count()).clip(upper=1.0)
+    names = results.feature_names
+    return pd.Series(smallest.reindex(names.astype(str)).to_numpy(dtype=float), index=names)
 
 
 def _counted(rows: Array, names: pd.Index, asked: Any) -> dict[int, list[float]]:

@@ -208,13 +208,18 @@ def test_two_digits_of_the_deviation_and_no_minus_before_nothing():
 
 
 def test_p_values_have_a_column_once_they_are_there(results):
-    pairs = pd.DataFrame(
-        {"0, 1": [0.02, 0.5, 0.9, np.nan], "0, 2": [0.0001, 0.3, 0.8, np.nan]},
-        index=results.feature_names,
+    names = list(results.feature_names)
+    asked = pd.DataFrame(
+        {
+            "feature": ["(all features)", *names] * 2,
+            "i": 0,
+            "j": np.repeat([1, 2], 5),
+            "p_value": [0.5, 0.02, 0.5, 0.9, np.nan, 0.5, 0.0001, 0.3, 0.8, np.nan],
+        }
     )
     own = dataclasses.replace(results)
     assert selective_p(own) is None
-    own.differences_ = SimpleNamespace(table=pairs)
+    own.differences_ = SimpleNamespace(table=asked)
     table = own.profile().table
     assert table["p_value"].reindex(results.feature_names).tolist()[:3] == [0.0002, 0.6, 1.0]
     assert np.isnan(table.loc["constant", "p_value"])
