@@ -26,6 +26,7 @@ from ewp.engine import rows_for_selection
 from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome
+from ewp.selection.prediction_strength import largest_strong
 from ewp.selection.search import ROUNDING, Candidate, paired_difference
 from ewp.solver.fit import FitOptions
 
@@ -281,10 +282,12 @@ def select_lambda(
     lams : array-like, optional
         Penalties in the units of a sum over all rows; a grid of its own for every scaling and
         form (see `lambda_path`) if not given. Fits to a part of the rows use that part of it.
-    criterion : {"predictive", "stability", "gap"} or criterion, default="predictive"
+    criterion : {"predictive", "stability", "gap", "strength"} or criterion, default="predictive"
         "predictive" is the log-density that held-out rows gain from the partition, over all
         features; "stability" the agreement between subsamples, corrected for chance and for
-        degenerate solutions; "gap" the permutation gap. See `ewp.selection.criteria`.
+        degenerate solutions; "gap" the permutation gap; "strength" the prediction strength, which
+        is meant for `select_k`: between penalties it prefers what is cut in the same place in
+        both halves, if by one feature alone. See `ewp.selection.criteria`.
     cv : int or splitter, default=5
         Folds of the predictive criterion: their number, which keeps equal rows together and is
         drawn twice if rows are few; a splitter of scikit-learn that needs no labels; or pairs of
@@ -386,7 +389,9 @@ def select_k(
     criterion, cv, lams, n_lams, sample_weight
         As in `select_lambda`.
     rule : {"1se", "max"}, default="1se"
-        The smallest number within one standard error of the best, or the best.
+        The smallest number within one standard error of the best, or the best. With the criterion
+        "strength" it is always the largest whose prediction strength is at least 0.8, the rule of
+        Tibshirani and Walther (2005).
     random_state : int, Generator, RandomState or None
         Seed; the folds are the same for all numbers in any case.
     **options
@@ -448,6 +453,8 @@ def select_k(
         )
     if competing == [1] and len(outcomes) > 1:
         words = f"{NO_CLUSTERS} at any other number"
+    if getattr(made, "threshold", None) is not None:
+        chosen, words = largest_strong(table)
     complete = len(outcomes) == len(numbers)
     return KSelection(
         table, chosen, made.name, made.unit, words, fits[chosen], fits, complete, call

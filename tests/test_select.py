@@ -65,7 +65,7 @@ def test_table_summary_and_plot(data):
     assert marked[0].get_xdata()[0] == pytest.approx(chosen.lam / len(X))
 
 
-@pytest.mark.parametrize("criterion", ["predictive", "stability", "gap"])
+@pytest.mark.parametrize("criterion", ["predictive", "stability", "gap", "strength"])
 def test_every_criterion_finds_the_clusters(data, criterion):
     X, labels, _ = data
     chosen = ewp.select_lambda(

@@ -133,7 +133,7 @@ def select(
     reading: opt.ReadOptions,
     giving: opt.OutputOptions,
     criterion: Annotated[
-        str, typer.Option(help="What is compared: predictive, stability or gap.")
+        str, typer.Option(help="What is compared: predictive, stability, gap or strength.")
     ] = "predictive",
     rule: Annotated[
         str | None, typer.Option(help="stable, 1se or max for the penalty; 1se or max for k.")
@@ -186,7 +186,12 @@ def compare(
     truth: Annotated[
         str | None, typer.Option(help="Column of known classes, for scoring alone.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Number of random starts.")] = 20,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Number of random starts, or of resamples.")
+    ] = 20,
+    replicates: Annotated[
+        str, typer.Option(help="What a trial is: another start (starts) or a resample (bootstrap).")
+    ] = "starts",
     scale: opt.Scaling = "auto",
     methods: Annotated[
         str, typer.Option(help="Names of methods, separated by commas.")
@@ -211,6 +216,7 @@ def compare(
             table.classes or None,
             methods=[name.strip() for name in methods.split(",")],
             n_trials=trials,
+            replicates=replicates,
             scale=opt.scaling(scale),
             lam=opt.penalty(lam),
             wbound="gap" if wbound is None else wbound,

@@ -406,6 +406,7 @@ def comparison_record(found: Comparison, table: TableReader) -> dict[str, Any]:
         "k": found.k,
         "scaling": found.scaling,
         "n_trials": found.n_trials,
+        "replicates": found.replicates,
         "reference": found.reference,
         "settings": found.settings,
         **_origin(found.call, found.seed),

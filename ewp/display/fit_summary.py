@@ -88,6 +88,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
         "Starts:": f"{results.n_starts} ({start})",
+        **_agreeing(results),
         "Seed:": "unknown" if given.random_state is None else str(given.random_state),
         **_gain(results),
         "Objective f_-inf:": number(results.objective, 6),
@@ -99,6 +100,13 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "anneal + finish + polish:": " + ".join(counts),
         "Converged:": "yes" if results.converged else "NO",
     }
+
+
+def _agreeing(results: FittedResults) -> dict[str, str]:
+    """How many of several starts found the best objective."""
+    if results.starts is None or results.n_starts == 1:
+        return {}
+    return {"Starts that agree:": f"{int(results.starts['starts'].iloc[0])} of {results.n_starts}"}
 
 
 def _gain(results: FittedResults) -> dict[str, str]:
@@ -154,6 +162,11 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     evidence = evidence_of(results)
     if evidence is not None and not evidence.clear:
         yield evidence.words()
+    elif evidence is not None:
+        yield (
+            "Gain over 1 cluster: held-out log-density per observation under these clusters, minus "
+            "that under a single one, in nats (natural logarithm)."
+        )
     if (told := starts_note(results)) is not None:
         yield told
     if p > 1:
@@ -203,8 +216,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         "entropy penalty. withinss: the sum of these distances in each cluster."
     )
     yield (
-        "Effective features: exponential of the entropy of the weights. Above the critical "
-        "exponent all centroids converge to one point."
+        "Effective features: exponential of the entropy of the weights, from 1 (one has all the "
+        "weight) to all of them. Above the critical exponent all centroids converge to one point."
     )
     if variance_explained(results) is not None:
         yield "explained: share of the feature's variance that lies between the clusters."

@@ -23,6 +23,7 @@ __all__ = [
     "family_name",
     "fixed",
     "interval_cells",
+    "mean_cells",
     "no_formula",
     "number",
     "one_line",
@@ -69,7 +70,7 @@ def column_cells(values: Iterable[float], digits: int = 3) -> list[str]:
         cells = [f"{v:.{max(digits - 1 - unit, 0)}f}" for v in x]
     else:
         cells = [f"{v:.{max(magnitude - unit, 0) + digits - 1}e}" for v in x]
-    return [cell.lstrip("-") if float(cell) == 0.0 else cell for cell in cells]
+    return [_unsigned_zero(cell) for cell in cells]
 
 
 def amount_cells(values: Iterable[float]) -> list[str]:
@@ -77,6 +78,27 @@ def amount_cells(values: Iterable[float]) -> list[str]:
     x = list(values)
     shown = zip(x, column_cells(x), strict=True)
     return [cell if v == 0 or float(cell) != 0 else scientific(v) for v, cell in shown]
+
+
+def mean_cells(means: Iterable[float], sds: Iterable[float]) -> list[str]:
+    """Show means with standard deviations in brackets, two digits of the median one of these.
+
+    >>> mean_cells([5.8433, 5.006], [0.8281, 0.3525]), mean_cells([3.0], [float("nan")])
+    (['5.84 (0.83)', '5.01 (0.35)'], ['3 (--)'])
+    """
+    m, s = np.asarray(list(means), dtype=float), np.asarray(list(sds), dtype=float)
+    known = s[np.isfinite(s) & (s > 0)]
+    largest = float(np.abs(m[np.isfinite(m)]).max(initial=0.0))
+    decimals = max(1 - int(np.floor(np.log10(np.median(known)))), 0) if len(known) else 0
+    form = f".{decimals}f"
+    if decimals > 6 or largest >= 1e8 or not len(known):
+        form = ".4g"
+    shown = ([f"{v:{form}}" if np.isfinite(v) else "--" for v in x] for x in (m, s))
+    return [f"{_unsigned_zero(mean)} ({sd})" for mean, sd in zip(*shown, strict=True)]
+
+
+def _unsigned_zero(cell: str) -> str:
+    return cell.lstrip("-") if cell != "--" and float(cell) == 0.0 else cell
 
 
 def weight_cells(w: np.ndarray) -> list[str]:

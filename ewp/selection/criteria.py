@@ -21,6 +21,7 @@ from ewp.metrics import rand_index
 from ewp.selection.coordinates import scoring_coordinates
 from ewp.selection.density import FoldDensity
 from ewp.selection.parts import CommonRows
+from ewp.selection.prediction_strength import THRESHOLD, halves, strength
 from ewp.solver.fit import FitOptions
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "CriterionDefaults",
     "Gap",
     "OwnCriterion",
+    "PredictionStrength",
     "Predictive",
     "Score",
     "Stability",
@@ -122,6 +124,8 @@ class CriterionDefaults:
     takes_splits: ClassVar[bool] = False
     #: Whether values of rows are gains over a single cluster.
     over_one_cluster: ClassVar[bool] = False
+    #: Value from which a number of clusters is supported, where there is one.
+    threshold: ClassVar[float | None] = None
 
     def score_all(
         self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
@@ -345,6 +349,55 @@ def _agreement(
 
 
 @dataclass
+class PredictionStrength(CommonPasses):
+    """How well halves of the rows agree on which rows belong together, in the worst cluster.
+
+    The prediction strength of Tibshirani and Walther (2005), see
+    `ewp.selection.prediction_strength`. Each half is predicted by the other, and the mean of both
+    is taken. A number of clusters is supported from 0.8 on.
+
+    Parameters
+    ----------
+    n_splits : int
+    """
+
+    n_splits: int = 5
+    name: str = "strength"
+    unit: str = "prediction strength, from 0 to 1"
+    threshold: ClassVar[float | None] = THRESHOLD
+
+    def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
+        """Whether a half has enough rows."""
+        return distinct // 2 > k
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw the halves."""
+        return halves(X, weight, self.n_splits, rng)
+
+    def score_all(
+        self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
+    ) -> list[Score]:
+        """Fit both halves, and count the pairs of each that the other one parts."""
+        rows, copies = self.rows(X, weight), _copies(weight)
+        fitted = rows.fit(list(replicate), options, seed)
+        scores = []
+        for pair, features in zip(
+            fitted.labels().astype(np.intp).swapaxes(0, 1), fitted.features[0], strict=True
+        ):
+            told = [
+                strength(own[half], other[half], None if copies is None else copies[half])
+                for half, own, other in zip(replicate, pair, pair[::-1], strict=True)
+            ]
+            agreement = rand_index(pair[0], pair[1], copies)
+            scores.append(Score(float(np.mean(told)), float(features), agreement=agreement))
+        return scores
+
+    def spread(self, scores: list[Score]) -> float:
+        """Standard error of the mean over splits."""
+        return _mean_error(scores)
+
+
+@dataclass
 class Gap(CommonPasses):
     r"""Permutation gap of the weighted between-cluster dispersion.
 
@@ -430,4 +483,5 @@ CRITERIA: dict[str, type[Any]] = {
     "predictive": Predictive,
     "stability": Stability,
     "gap": Gap,
+    "strength": PredictionStrength,
 }

@@ -25,9 +25,14 @@ def shown():
         "tests": results.test_features(random_state=0),
         "consistency": results.consistency(random_state=0),
         "agreement": results.compare_to(other),
+        "refinement": results.refine(),
+        "profile": results.profile(),
         "lambda": ewp.select_lambda(frame, 2, n_lams=2, cv=2, random_state=0),
         "k": ewp.select_k(frame, [1, 2], n_lams=2, cv=2, random_state=0),
         "comparison": ewp.compare(frame, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0),
+        "several": ewp.compare(
+            {"<b>": X, "a & b": 2 * X}, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0
+        ),
         "fit": results,
     }
     assert all(isinstance(value, SummaryMixin) for value in found.values())
@@ -50,7 +55,18 @@ class Content(HTMLParser):
 
 
 KINDS = (
-    "fit lambda k comparison bootstrap stability tests consistency agreement".split()  # noqa: SIM905
+    "fit",
+    "lambda",
+    "k",
+    "comparison",
+    "several",
+    "bootstrap",
+    "stability",
+    "tests",
+    "consistency",
+    "agreement",
+    "refinement",
+    "profile",
 )
 
 

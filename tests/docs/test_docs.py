@@ -29,7 +29,9 @@ RESULTS = (
     "ewp.diagnostics.consistency.ConsistencyResults",
     "ewp.diagnostics.agreement.Agreement",
     "ewp.diagnostics.refinement.Refinement",
+    "ewp.diagnostics.profile_table.Profile",
     "ewp.comparison.results.Comparison",
+    "ewp.comparison.several.SeveralComparisons",
     "ewp.select.LambdaSelection",
     "ewp.select.KSelection",
 )

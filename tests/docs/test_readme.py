@@ -21,6 +21,7 @@ SHOWING = {
     "compare_methods",
     "correlated_features",
     "data_sets",
+    "describe_clusters",
     "refine",
     "reports",
     "uncertainty",
