@@ -69,7 +69,7 @@ def as_copies(weight: Array) -> Array:
     >>> as_copies(np.array([0.2, 0.8])).tolist(), as_copies(np.array([1.0, 3.0])).tolist()
     ([0.4, 1.6], [1.0, 3.0])
     """
-    return weight * copies_factor(np.count_nonzero(weight), float(weight.sum()))
+    return weight * copies_factor(int(np.count_nonzero(weight)), float(weight.sum()))
 
 
 def variance_ratios(rows: Array, mass: Array, labels: np.ndarray, k: int) -> tuple[Array, Array]:
