@@ -151,6 +151,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means
     clustering. Proceedings of AISTATS, PMLR 108, 691-701.
 
+    Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American
+    Statistician 72, 309-314.
+
     Examples
     --------
     >>> from ewp import EWP

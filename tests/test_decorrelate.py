@@ -1,6 +1,7 @@
 """Fits to decorrelated features: what is found, in which units it is told, and that it is one."""
 
 import dask.array as da
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -192,6 +193,21 @@ def test_the_page_says_what_sets_the_clusters_apart(small, model, tmp_path):
     plain = ewp.fit(X, 3, 120.0, scale="standard", n_init=1, random_state=0)
     plain.report(tmp_path / "plain.html")
     assert "of the parts" not in (tmp_path / "plain.html").read_text()
+
+
+def test_rows_are_drawn_as_the_fit_sees_them_and_named_features_as_they_are(small):
+    sharp = ewp.fit(small[0], 3, 3.0, scale="decorrelate", n_init=5, random_state=0)
+    heaviest = sharp.weights.idxmax()
+    seen = sharp.plot_clusters()
+    assert seen.get_xlabel() == f"{heaviest}, decorrelated"
+    measured = sharp.plot_clusters(features=[heaviest])
+    assert measured.get_xlabel() == heaviest
+    columns = sharp.decorrelation.apply(small[0])[:, sharp.feature_names.get_loc(heaviest)]
+    for ax, values in ((seen, columns), (measured, small[0][:, int(heaviest[1:])])):
+        low, high = ax.get_xlim()
+        assert low < values.min() < values.max() < high
+        assert high - low < 1.5 * np.ptp(values)
+    plt.close("all")
 
 
 def test_refits_go_on_from_the_partition(small, model):

@@ -10,7 +10,7 @@ the rows' products do. Rows that are not in memory are described by sums over th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -72,10 +72,10 @@ def given_shrinkage(scale: str) -> float | None:
 
 
 def _intensity(fourth: float, squares: float, total: float) -> float:
+    if squares <= 0.0 or total <= 2.0:
+        return 1.0
     variance = total / (total - 1.0) ** 3 * (fourth - squares / total)
     size = squares / (total - 1.0) ** 2
-    if squares <= 0.0 or size <= 0.0:
-        return 1.0
     return float(np.clip(variance / size, _LEAST, 1.0))
 
 
@@ -94,7 +94,7 @@ def shrinkage_intensity(Z: Array, mass: Array) -> float:
     """
     n, p = Z.shape
     total = float(mass.sum())
-    if p < 2 or total <= 2.0:
+    if p < 2:
         return 1.0
     scaled = Z * np.sqrt(mass)[:, None]
     product = scaled @ scaled.T if n <= p else scaled.T @ scaled
@@ -141,7 +141,7 @@ class Decorrelation:
         shrinkage: float | None = None,
         used: np.ndarray | None = None,
     ) -> Decorrelation:
-        """Estimate from rows in memory.
+        """Estimate from rows in memory, without a matrix of all pairs of many features.
 
         Parameters
         ----------
@@ -153,6 +153,9 @@ class Decorrelation:
             Features that are decorrelated; the others, and constant ones, are standardised and
             have no part in it.
         """
+        if X.shape[1] <= min(len(X), _MOST_COLUMNS):
+            means = column_means(X, weight)
+            return cls.of_blocks(means, lambda add, *more: add(X, weight, *more), shrinkage, used)
         if weight is not None and not weight.all():
             X, weight = X[weight > 0], weight[weight > 0]
         mass = np.ones(len(X)) if weight is None else weight
@@ -200,7 +203,7 @@ class Decorrelation:
         shrinkage: float | None = None,
         used: np.ndarray | None = None,
     ) -> Decorrelation:
-        """Estimate from sums over rows that are not at hand.
+        """Estimate from sums over rows, which need not be at hand.
 
         Parameters
         ----------
@@ -305,23 +308,23 @@ class CrossMoments(NamedTuple):
         )
 
 
-def _counted(X: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Rows of positive weight, and their weights."""
-    if weight is None:
-        return X, np.ones(len(X))
-    return X[weight > 0], weight[weight > 0]
+def _counted(X: Array, weight: Array | None) -> Iterator[tuple[Array, Array]]:
+    """Blocks of rows of positive weight, and their weights."""
+    for start in range(0, len(X), _ROWS):
+        rows = X[start : start + _ROWS]
+        mass = np.ones(len(rows)) if weight is None else weight[start : start + _ROWS]
+        if mass.any():
+            yield (rows, mass) if mass.all() else (rows[mass > 0], mass[mass > 0])
 
 
 def cross_moments(X: Array, weight: Array | None, center: Array) -> CrossMoments:
     """Sum products of the differences of rows from the means."""
-    X, mass = _counted(X, weight)
     nowhere = np.full(len(center), np.inf)
     found = CrossMoments(0, 0.0, np.zeros((len(center), len(center))), nowhere, -nowhere)
-    for start in range(0, len(X), _ROWS):
-        rows, own = X[start : start + _ROWS], mass[start : start + _ROWS]
-        Z = np.subtract(rows, center, dtype=np.float64)
+    for rows, mass in _counted(X, weight):
+        Z = np.subtract(rows, center, order="C", dtype=np.float64)
         ends = rows.min(axis=0), rows.max(axis=0)
-        found += CrossMoments(len(rows), float(own.sum()), (Z.T * own) @ Z, *ends)
+        found += CrossMoments(len(rows), float(mass.sum()), (Z.T * mass) @ Z, *ends)
     return found
 
 
@@ -329,10 +332,9 @@ def fourth_moments(
     X: Array, weight: Array | None, center: Array, scale: Array, columns: np.ndarray
 ) -> float:
     """Sum squared products of two of the standardised columns over rows and pairs."""
-    X, mass = _counted(X, weight)
     found = 0.0
-    for start in range(0, len(X), _ROWS):
-        Z = np.subtract(X[start : start + _ROWS][:, columns], center, dtype=np.float64)
+    for rows, mass in _counted(X, weight):
+        Z = np.subtract(rows[:, columns], center, order="C", dtype=np.float64)
         Z /= scale
-        found += _products(Z**2, mass[start : start + _ROWS])
+        found += _products(Z**2, mass)
     return found

@@ -37,8 +37,9 @@ _POWER_ENTRIES, _POWER_ROWS = 2**23, 200
 #: more than the second number only every other run of a group begins, the others go on from its
 #: neighbours.
 _SMALL, _EVERY_RUN = 5e5, 1e6
-#: Starts of such runs, and where features outnumber rows.
-_STARTS, _WIDE_STARTS = 2, 4
+#: Starts of such runs, where features outnumber rows, and where they are decorrelated: then noise
+#: has as much variance in every direction as the clusters, and most starts end elsewhere.
+_STARTS, _WIDE_STARTS, _DECORRELATED_STARTS = 2, 4, 12
 #: Steps from the partition of a neighbour: what would take more is hardly ever lower.
 _EXCHANGE_STEPS = 30
 #: How often partitions may go on to the next neighbours.
@@ -297,6 +298,8 @@ def _begin(
         starts = 1
         if options.effort.rounds and float(engine.n) * engine.p * k <= _SMALL:
             starts = _STARTS if engine.p <= engine.n else _WIDE_STARTS
+            if engine.decorrelation is not None:
+                starts = _DECORRELATED_STARTS
         numbers = np.concatenate([seed_numbers(rng, starts, k) for rng in rngs])
         of_run = np.repeat(np.arange(count), starts)
         theta = choose_starts(

@@ -152,6 +152,13 @@ def test_constant_and_unused_features_stay_by_themselves(shape):
     np.testing.assert_allclose(made.invert(Z), X, rtol=1e-9)
 
 
+def test_a_few_used_features_of_many_are_decorrelated_as_if_alone():
+    X = correlated(15, 40)
+    used = np.arange(40) < 6
+    Z = Decorrelation.estimate(X, used=used).apply(X)
+    np.testing.assert_allclose(Z[:, :6], Decorrelation.estimate(X[:, :6]).apply(X[:, :6]))
+
+
 def test_columns_that_repeat_each_other_survive():
     X = np.repeat(correlated(50, 3), 2, axis=1)
     made = Decorrelation.estimate(X)
@@ -191,6 +198,23 @@ def test_files_and_clusters_of_machines_have_the_map_of_memory(tmp_path, weighte
     expected = make_engine(open_source(X, weight), 2, scale="decorrelate", prior=prior)
     np.testing.assert_allclose(engine.squares, expected.squares, rtol=1e-9)
     assert engine.varying.tolist() == expected.varying.tolist()
+
+
+def test_one_feature_two_rows_and_no_variance_are_standardised():
+    for X in (np.arange(5.0)[:, None], np.array([[0.0, 1.0], [2.0, 5.0]]), np.ones((4, 3))):
+        made = Decorrelation.estimate(X)
+        assert made.shrinkage == 1.0
+        deviation = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+        np.testing.assert_allclose(made.apply(X), (X - X.mean(axis=0)) / deviation, atol=1e-12)
+
+
+def test_rows_of_many_blocks_are_summed_exactly():
+    X = correlated(9000, 3).astype(np.float32)
+    weight = np.ones(9000)
+    weight[4000:8500] = 0.0
+    kept = X[weight > 0].astype(float)
+    made = Decorrelation.estimate(X, weight, shrinkage=0.2)
+    np.testing.assert_allclose(made.apply(kept), dense_formula(kept, 0.2), rtol=1e-5, atol=1e-5)
 
 
 def test_too_many_columns_of_a_file_are_refused(tmp_path):
