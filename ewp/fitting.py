@@ -370,7 +370,7 @@ def to_results(
 def _tabulate_starts(found: Fit) -> pd.DataFrame:
     """One row per distinct optimum, the lowest first."""
     starts = found.starts
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "objective": starts.optima,
             "gap_per_row": (starts.optima - starts.optima[0]) / found.total,
@@ -378,3 +378,6 @@ def _tabulate_starts(found: Fit) -> pd.DataFrame:
             "ari": starts.agreement,
         }
     )
+    if starts.sparse:
+        table.insert(3, "sparse", starts.sparse_counts)
+    return table

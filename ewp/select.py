@@ -297,7 +297,9 @@ def select_lambda(
         the one whose partitions agree best between the replicates among those within half a
         standard error or 0.01 % of the best score; if several agree equally well, the one whose
         effective number of features is closest to the number of features in which the clusters
-        differ significantly, and if that does not decide, the largest. Only the predictive
+        differ significantly, and if that does not decide, the largest. Where features outnumber
+        rows and are 500 or more, the number of features decides among all within 1.5 standard
+        errors whose stability is within 0.02 of the largest. Only the predictive
         criterion compares partitions between replicates; with the others "stable" takes the
         largest within these limits. The standard error is that of the difference to the best,
         over held-out rows (replicates, permutations), which is much smaller than that of either

@@ -100,10 +100,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     starts : pandas.DataFrame or None
         Where the starts ended, one row per distinct optimum, the lowest first: ``objective``,
         ``gap_per_row`` to the lowest, ``starts`` (how many ended there) and ``ari``, the adjusted
-        Rand index of the partition with the lowest one's. At most five; None in files of before.
+        Rand index of the partition with the lowest one's. Where partitions of sparse k-means are
+        among the starts, ``sparse`` is how many of these ended there. At most five; None in files
+        of before.
         A lowest optimum that no start reached was found by a fold of the choice of the penalty.
     n_starts : int
-        Number of starts.
+        Number of starts, those from partitions of sparse k-means included.
     data, sample_weight : array-like or None
         What was fitted, by reference; None after :meth:`load` and after unpickling.
     spread : numpy.ndarray or None

@@ -38,6 +38,7 @@ from ewp.selection.search import (
     within_tolerance,
 )
 from ewp.solver.fit import FitOptions, WarmStart
+from ewp.solver.sparse_starts import has_wide_shape
 
 __all__ = [
     "SELECTION_RULES",
@@ -55,6 +56,9 @@ _MOST_WARM_STARTS, _ROWS = 5, 4096
 _SEED = 0
 #: Adjusted Rand index of the replicates' partitions, on average, below which they disagree.
 _LEAST_STABILITY = 0.5
+#: Where features outnumber rows by far: standard errors by which a candidate may fall short of the
+#: best, and its stability of the largest.
+_WIDE_SLACK, _WIDE_CLOSE = 1.5, 0.02
 #: Standard errors of the difference to the best up to which a penalty does as well.
 _ALIKE = 1.0
 
@@ -75,18 +79,33 @@ class SelectionRule:
         of features is closest to the number of features in which its clusters differ; otherwise,
         and where replicates have no partitions of all rows to compare, the one with the largest
         penalty.
+    close : float or None
+        Take the one whose effective number of features is closest in any case, unless its
+        stability is lower than the largest by more than this.
     """
 
     name: str
     slack: float
     equal: float
     stable: bool
+    close: float | None = None
+
+    def for_wide(self) -> SelectionRule:
+        """Return the rule where features outnumber rows by far: weights should tell them apart.
+
+        A single row that changes sides makes a difference of one standard error there.
+        """
+        if not self.stable:
+            return self
+        return dataclasses.replace(self, slack=_WIDE_SLACK, close=_WIDE_CLOSE)
 
     def words(self, made: Decision) -> str:
         """Say by what rule a candidate was chosen."""
         if not self.slack:
             return "the best"
         what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
+        if self.close is not None and self.asks_stability(made.chosen):
+            what = "the weights that fit the significant features best, among the stable"
         steps = ((made.chosen, made.top), (made.top, made.best))
         by_error = all(a is b or within_tolerance(a, b, self.slack, 0.0) for a, b in steps)
         unit = "standard error" if self.slack == 1 else "standard errors"
@@ -173,8 +192,13 @@ def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
         mismatch = round(entry.mismatch, 2)
         return (round(entry.stability, 2), -mismatch, entry.lam)
 
-    rivals = [entry for entry in racing if entry.family == top.family]
-    chosen = max((entry for entry in rivals if rule.allows(entry, top)), key=preference)
+    rivals = [e for e in racing if e.family == top.family and rule.allows(e, top)]
+    if rule.close is not None and rule.asks_stability(top):
+        least = max(entry.stability for entry in rivals) - rule.close
+        steady = [entry for entry in rivals if entry.stability >= least]
+        chosen = max(steady, key=lambda entry: (-round(entry.mismatch, 2), entry.lam))
+    else:
+        chosen = max(rivals, key=preference)
     others = [entry for family, entry in of_family.items() if family != chosen.family]
     if not others:
         others = [entry for entry in racing if entry is not chosen]
@@ -421,6 +445,8 @@ def select_candidate(
             UserWarning,
             stacklevel=5,
         )
+    if has_wide_shape(*X.shape) and any(len(entry.partitions) > 1 for entry in entries):
+        rule = rule.for_wide()
     decision = decide(entries, rule)
     rows = array_engine(X, weight, decision.chosen.family.scale, options.prior)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)

@@ -22,6 +22,7 @@ from ewp.metrics import mean_rand_index
 from ewp.selection.criteria import Criterion, Score
 from ewp.selection.grid import penalty_grid
 from ewp.solver.fit import FitOptions
+from ewp.solver.sparse_starts import is_wide
 
 __all__ = [
     "MIN_LEAD",
@@ -193,7 +194,8 @@ def make_candidates(
         grid = lams
         if grid is None:
             totals = engine.squares[used] if used.any() else np.ones(1)
-            grid = penalty_grid(totals, n_lams, between=family.dispersion == "between")
+            between = family.dispersion == "between"
+            grid = penalty_grid(totals, n_lams, between=between, wide=is_wide(engine))
             if family.decorrelates:
                 grid = np.geomspace(_LEAST_DECORRELATED, 4.0, -(-n_lams // 2)) * totals.max()
         found += [Candidate(family, float(lam)) for lam in grid]

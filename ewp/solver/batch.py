@@ -4,7 +4,8 @@ What selections and diagnostics fit hundreds of times differs in little: the pen
 and form of the weights, and which rows count. Standardised features are raw ones in another metric,
 and a part of the rows is the rows with weights of zero and one; so all runs share the products with
 the data. `fit_runs` takes them from their starts to polished fixed points of the limit problem.
-Runs of one group, which differ in nothing but the penalty, try each other's partitions.
+Runs of one group, which differ in nothing but the penalty, try each other's partitions. Where
+features outnumber rows by far, runs begin at partitions of sparse k-means too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solution, iterate_runs
 from ewp.solver.polish import first_lowest, lower, polish_runs, polishes_together, search
 from ewp.solver.schedules import Annealed, Hard, Schedule, annealing, every_second_hard
+from ewp.solver.sparse_starts import SparseStarts
 from ewp.solver.starts import choose_starts, seed_numbers
 from ewp.solver.weights import RelativeEntropy
 
@@ -243,14 +245,19 @@ def fit_runs(
     """
     rule = _make_rule(engine, runs, options.prior)
     which = np.arange(len(runs))
-    if float(engine.n) * engine.p * k > _EVERY_RUN:
+    sparse = begin is None and options.begins_sparse(engine)
+    if sparse or float(engine.n) * engine.p * k > _EVERY_RUN:
         which = which[_place_in_group(runs.group) % 2 == 0]
     begun, own = runs.take(which), rule.take(which)
     rngs = []
     if begin is None or options.effort.rounds:  # a generator takes as long as some steps
         rngs = [np.random.default_rng(int(seed)) for seed in begun.seed]
     found = _begin(engine, k, begun, own, options, rngs, begin)
-    if options.effort.rounds and k > 1:
+    known = dict(zip(which.tolist(), found, strict=True))
+    if sparse:
+        # single rows were moved already: a polish would hardly find more
+        _begin_sparse(engine, k, runs, rule, options, known)
+    elif options.effort.rounds and k > 1:
         if polishes_together(engine, k):
             found = polish_runs(
                 engine,
@@ -265,7 +272,8 @@ def fit_runs(
             )
         elif begin is None:  # from estimates there is no partition to search for
             found = _search_anchors(engine, begun, own, found, options, rngs)
-    best = _exchange(engine, runs, rule, dict(zip(which.tolist(), found, strict=True)), options)
+        known = dict(zip(which.tolist(), found, strict=True))
+    best = _exchange(engine, runs, rule, known, options)
     weights = np.array([one.weights for one in best])
     return FittedRuns(
         np.array([one.theta for one in best]),
@@ -295,8 +303,8 @@ def _begin(
         of_run = np.repeat(np.arange(count), chosen.shape[1])
         theta, own_weights = begin[0][chosen.ravel()], begin[1][chosen.ravel()]
     elif isinstance(options.init, str):
-        starts = 1
-        if options.effort.rounds and float(engine.n) * engine.p * k <= _SMALL:
+        starts, small = 1, float(engine.n) * engine.p * k <= _SMALL
+        if options.effort.rounds and small and not options.begins_sparse(engine):
             starts = _STARTS if engine.p <= engine.n else _WIDE_STARTS
             if engine.decorrelation is not None:
                 starts = _DECORRELATED_STARTS
@@ -358,6 +366,45 @@ def _most_promising(
         fitted = (rule.metric(best) * dispersion[index]).sum(axis=1)
         objective[:, c] = fitted + rule.penalty(best)
     return np.argsort(objective, axis=1, kind="stable")[:, :most]
+
+
+def _begin_sparse(
+    engine: RowEngine,
+    k: int,
+    runs: Runs,
+    rule: RelativeEntropy,
+    options: FitOptions,
+    known: dict[int, Solution],
+) -> None:
+    """Let every run begin at the partition of sparse k-means whose objective is lowest too."""
+    parts: dict[int, SparseStarts] = {}
+    begun: dict[int, tuple[Array, Array]] = {}
+    for b in range(len(runs)):
+        m, own = int(runs.mass.index[b]), rule.take(np.array([b]))
+        if m not in parts:
+            included = np.isfinite(own.log_prior[0])
+            parts[m] = SparseStarts(engine, k, runs.mass.table[m], included)
+        unitless = bool(runs.standardise[b]) or engine.decorrelation is not None
+        theta, weights = parts[m].lowest(own, 1, standardise=unitless)
+        if len(theta):
+            begun[b] = theta[0], weights[0]
+    if not begun:
+        return
+    which = np.array(list(begun))
+    found = iterate_runs(
+        engine,
+        np.array([theta for theta, _ in begun.values()]),
+        np.array([weights for _, weights in begun.values()]),
+        rule.take(which),
+        Hard(),
+        max_iter=options.max_iter,
+        tol=options.tol,
+        mass=runs.mass.take(which),
+        trace=False,
+    )
+    for i, b in enumerate(which.tolist()):
+        end = found.run(i)
+        known[b] = lower(known[b], end) if b in known else end
 
 
 def _search_anchors(

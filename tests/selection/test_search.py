@@ -39,6 +39,41 @@ def test_stable_rule_prefers_agreeing_partitions():
     assert decide([shaky], SELECTION_RULES["1se"])[0] is shaky
 
 
+def test_among_many_features_the_weights_decide_between_stable_candidates():
+    family, rule = Family("standard"), SELECTION_RULES["stable"].for_wide()
+    labels = np.arange(400) % 2
+    moved = labels.copy()
+    moved[0] = 1  # an adjusted Rand index of 0.99
+    far = labels.copy()
+    far[:80] = 0
+
+    def candidate(lam, features, second):
+        parts = zip((1.0, 1.1), (labels, second), strict=True)
+        return Candidate(
+            family, lam, [Score(v, features, labels=p, significant_features=20.0) for v, p in parts]
+        )
+
+    even, fitting, shaky = (
+        candidate(3.0, 900.0, labels),
+        candidate(2.0, 25.0, moved),
+        candidate(1.0, 20.0, far),
+    )
+    entries = [even, fitting, shaky]
+    assert fitting.stability < even.stability
+    assert decide(entries, SELECTION_RULES["stable"]).chosen is even
+    made = decide(entries, rule)
+    assert made.chosen is fitting
+    assert rule.words(made) == (
+        "the weights that fit the significant features best, among the stable of those within 1.5 "
+        "standard errors of the difference to the best"
+    )
+    # of equals the larger penalty
+    larger = candidate(2.5, 25.0, moved)
+    assert decide([*entries, larger], rule).chosen is larger
+    for name in ("1se", "max"):
+        assert SELECTION_RULES[name].for_wide() is SELECTION_RULES[name]
+
+
 def test_comparison_of_candidates_uses_rows_where_there_are_any():
     family = Family("standard")
     one, two = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, np.nan, 3.0, 5.0])
