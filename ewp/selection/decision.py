@@ -82,6 +82,9 @@ class SelectionRule:
     close : float or None
         Take the one whose effective number of features is closest in any case, unless its
         stability is lower than the largest by more than this.
+    family_slack : float or None
+        Standard errors by which the best of a family may fall short of the best of all, `slack`
+        if not given.
     """
 
     name: str
@@ -89,6 +92,7 @@ class SelectionRule:
     equal: float
     stable: bool
     close: float | None = None
+    family_slack: float | None = None
 
     def for_wide(self) -> SelectionRule:
         """Return the rule where features outnumber rows by far: weights should tell them apart.
@@ -97,7 +101,9 @@ class SelectionRule:
         """
         if not self.stable:
             return self
-        return dataclasses.replace(self, slack=_WIDE_SLACK, close=_WIDE_CLOSE)
+        return dataclasses.replace(
+            self, slack=_WIDE_SLACK, close=_WIDE_CLOSE, family_slack=self.slack
+        )
 
     def words(self, made: Decision) -> str:
         """Say by what rule a candidate was chosen."""
@@ -115,6 +121,11 @@ class SelectionRule:
     def allows(self, entry: Candidate, best: Candidate) -> bool:
         """Whether a candidate scores about as well as the best."""
         return within_tolerance(entry, best, self.slack, self.equal)
+
+    def allows_family(self, top: Candidate, best: Candidate) -> bool:
+        """Whether the best candidate of a family scores about as well as the best of all."""
+        slack = self.slack if self.family_slack is None else self.family_slack
+        return within_tolerance(top, best, slack, self.equal)
 
     def asks_stability(self, entry: Candidate) -> bool:
         """Whether the stability of a candidate decides."""
@@ -183,7 +194,7 @@ def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
         champion = of_family.get(entry.family)
         if champion is None or (entry.mean, entry.lam) > (champion.mean, champion.lam):
             of_family[entry.family] = entry
-    equals = [entry for entry in of_family.values() if rule.allows(entry, best)]
+    equals = [entry for entry in of_family.values() if rule.allows_family(entry, best)]
     top = min(equals, key=lambda entry: entry.family.rank)
 
     def preference(entry: Candidate) -> tuple[float, ...]:
