@@ -50,6 +50,7 @@ class FittedResults(Protocol):
     feature_tests_: Any
     agreement_: Any
     refinement_: Any
+    differences_: Any
     call: str
     calls: dict[str, str]
     versions: dict[str, str]

@@ -4,6 +4,7 @@ from ewp.diagnostics.agreement import Agreement
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults
 from ewp.diagnostics.feature_tests import FeatureTests
+from ewp.diagnostics.mean_differences import MeanDifferences
 from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults
 
@@ -17,6 +18,7 @@ RECORDS: dict[str, type] = {
     "feature_tests_": FeatureTests,
     "agreement_": Agreement,
     "refinement_": Refinement,
+    "differences_": MeanDifferences,
 }
 #: Their headings on a page.
 TITLES = {
@@ -26,4 +28,5 @@ TITLES = {
     "consistency_": "Consistency",
     "agreement_": "Agreement with another clustering",
     "refinement_": "Clusters refined by a mixture",
+    "differences_": "Differences between clusters",
 }

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["FeatureTests", "permutation_tests", "permuted_dispersions"]
+__all__ = ["FeatureTests", "adjusted", "permutation_tests", "permuted_dispersions"]
 
 _ROUNDING = 1e-9
 #: Default permutations: enough for Holm's adjustment to reach 0.025 as long as they are not too
@@ -223,14 +223,15 @@ def _test_group(
     return [_Outcome(features, share[0], np.median(share[1:], axis=0), p_value)]
 
 
-def _adjusted(p_value: Array, method: str) -> Array:
+def adjusted(p_value: Array, method: str) -> Array:
+    """p-values adjusted by a method of statsmodels, such as "holm" or "fdr_bh"; NaN stay."""
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = np.full(len(p_value), np.nan)
+    found = np.full(len(p_value), np.nan)
     tested = np.isfinite(p_value)
     if tested.any():
-        adjusted[tested] = multipletests(p_value[tested], method=method)[1]
-    return adjusted
+        found[tested] = multipletests(p_value[tested], method=method)[1]
+    return found
 
 
 def permutation_tests(
@@ -318,8 +319,8 @@ def permutation_tests(
             "earned": columns[0],
             "permuted": columns[1],
             "p_value": columns[2],
-            "p_holm": _adjusted(columns[2], "holm"),
-            "p_bh": _adjusted(columns[2], "fdr_bh"),
+            "p_holm": adjusted(columns[2], "holm"),
+            "p_bh": adjusted(columns[2], "fdr_bh"),
         },
         index=results.feature_names,
     )

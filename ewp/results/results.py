@@ -29,6 +29,7 @@ from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
 from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
+from ewp.diagnostics.mean_differences import MeanDifferences, selective_tests
 from ewp.diagnostics.refine import refine
 from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults, stability
@@ -124,6 +125,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     bootstrap_, consistency_, stability_, feature_tests_, agreement_, refinement_ : object or None
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
         :meth:`test_features`, :meth:`compare_to` and :meth:`refine`; saved with the results.
+    differences_ : object or None
+        The same of :meth:`test_differences`.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     versions: dict[str, str] = field(default_factory=dict)
     data_sha256: str | None = None
     refinement_: Refinement | None = None
+    differences_: MeanDifferences | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
@@ -178,6 +182,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     consistency = _question(consistency, "consistency")
     compare_to = _question(compare_to, "compare_to", kept_as="agreement_")
     refine = _question(refine, "refine", kept_as="refinement_")
+    test_differences = _question(selective_tests, "test_differences", kept_as="differences_")
 
     @property
     def lam(self) -> float:
