@@ -311,7 +311,7 @@ def test_clusters_too_small_and_constant_features_have_no_p_value():
     X = three_groups(30)
     X.loc[0] = [40.0, 40.0, 0.0]
     X["same"] = np.where(np.arange(30) == 0, 5.0, 1.0)
-    results = ewp.fit(X, 4, lam=20.0, random_state=0)
+    results = ewp.fit(X, 4, lam=20.0, scale=None, random_state=0)
     table = results.test_differences(0, 1, n_refits=1, random_state=0).table
     assert table["feature"][table["p_value"].isna()].tolist() == ["same"]
 
