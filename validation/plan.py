@@ -17,6 +17,7 @@ from validation.studies import (
     hindsight,
     real_sets,
     selection,
+    selective,
     simulations,
     sparcl,
     sparse,
@@ -56,6 +57,7 @@ _LISTS = (
     uncertainty.population_cells,
     uncertainty.coverage_cells,
     uncertainty.level_cells,
+    selective.differences_cells,
     sparse.wide_cells,
     sparse.annealed_cells,
 )
