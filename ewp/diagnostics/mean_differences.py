@@ -79,7 +79,7 @@ class MeanDifferences(SummaryMixin):
     dimensions : int
         Dimensions in which the vectors of means were compared, at most.
     lower : int
-        Partitions with a lower objective than the fit's that were found on its own data.
+        Partitions with a lower objective than the fit's that were found on its own data, at least.
     complete : bool
         False if the tests were interrupted: some have NaN.
     """
@@ -197,11 +197,10 @@ def _run_tests(data: _Data, tests: list[_Test], n_refits: int) -> list[_Outcome]
         if path is None:
             found.append(_NOTHING)
             continue
-        missed = len(rivals.lower)
         rng = np.random.default_rng(one.seed)
         answer = selective_p_value(rivals, data.in_columns(path), n_refits, rng)
         difference = pair.distance(path) if one.feature is None else float(means[one.feature])
-        lower = len(rivals.lower) - missed
+        lower = len(rivals.lower)
         numbers = (difference, path.observed, answer.p_value, path.naive)
         found.append(_Outcome(*numbers, answer.refits, answer.settled, path.law.q, lower))
     return found
@@ -371,8 +370,8 @@ def selective_tests(
     asked = [one for of_pair in tests for one in of_pair]
     done += [_NOTHING] * (len(asked) - len(done))
     table = _tabulate(asked, done, results.feature_names, weights)
-    dimensions = max(one.q for one in done)
-    return MeanDifferences(table, n_refits, dimensions, sum(one.lower for one in done), complete)
+    dimensions, lower = max(one.q for one in done), max(one.lower for one in done)
+    return MeanDifferences(table, n_refits, dimensions, lower, complete)
 
 
 def _tabulate(
@@ -440,8 +439,8 @@ def summarise_differences(found: MeanDifferences, top: int) -> EWPSummary:
         )
     if found.lower:
         notes.append(
-            f"{counted(found.lower, 'partition')} with a lower objective than this fit's on the "
-            "same data: fit again with a larger n_init; the p-values are rough."
+            f"MISSED: {counted(found.lower, 'partition')} with a lower objective than this fit's "
+            "on the same data: fit again with a larger n_init; the p-values are rough."
         )
     if not found.complete:
         notes.append("INTERRUPTED: differences without a p-value were not tested.")
