@@ -251,7 +251,7 @@ def selective_tests(
     j: int | None = None,
     *,
     features: Any = None,
-    n_refits: int = 10,
+    n_refits: int = 20,
     covariance: Any = None,
     X: Any = None,
     sample_weight: Any = None,
@@ -280,9 +280,10 @@ def selective_tests(
     features : list of feature names, optional
         The features to test beside the vectors of means, by default all of them. A test takes
         the time of some dozen fits.
-    n_refits : int, default 10
+    n_refits : int, default 20
         Fits in a row along a path that must find nothing lower. If a share s of what the p-value
-        rests on were wrong, all of them would miss it with probability ``(1 - s) ** n_refits``.
+        rests on were wrong, all of them would miss it with probability ``(1 - s) ** n_refits``;
+        with too few, p-values are too small. Noise in many features needs the most.
     covariance : float or array-like of shape (p, p), optional
         Variance of all features, or covariance matrix of the rows of a cluster, where it is known
         from elsewhere; an estimate from these clusters is too small. By default none is needed.

@@ -46,7 +46,7 @@ def differences_cells() -> list[Cell]:
     return [
         Cell(
             "selective.differences",
-            {"kind": kind, "p": p, "first": first, "count": _A_CELL, "n_refits": 10},
+            {"kind": kind, "p": p, "first": first, "count": _A_CELL, "n_refits": 20},
             rank=0 if first == 0 and p == SIZES[0] else 3,
             chooses=False,
         )
