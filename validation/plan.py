@@ -17,6 +17,7 @@ from validation.studies import (
     hindsight,
     real_sets,
     selection,
+    selective,
     simulations,
     sparcl,
     sparse,
@@ -57,6 +58,7 @@ _LISTS = (
     uncertainty.coverage_cells,
     uncertainty.pure_noise_cells,
     uncertainty.level_cells,
+    selective.differences_cells,
     sparse.wide_cells,
     sparse.annealed_cells,
 )

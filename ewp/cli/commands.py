@@ -86,6 +86,9 @@ def fit(
     refine: Annotated[
         bool, typer.Option("--refine", help="Refine the clusters by a mixture model.")
     ] = False,
+    differences: Annotated[
+        bool, typer.Option("--differences", help="Test how the clusters differ, in every feature.")
+    ] = False,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
 ) -> None:
@@ -119,6 +122,8 @@ def fit(
             results.consistency(**how)
         if refine:
             results.refine()
+        if differences:
+            results.test_differences(**how)
         output.write_fit("fit", results, results, table, giving)
 
 

@@ -51,6 +51,7 @@ class FittedResults(Protocol):
     agreement_: Any
     refinement_: Any
     profile_: Any
+    differences_: Any
     call: str
     calls: dict[str, str]
     versions: dict[str, str]

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["FeatureTests", "feature_tests_given_others"]
+__all__ = ["FeatureTests", "adjusted", "feature_tests_given_others"]
 
 #: Shares of the level that the tests of means, spreads and modes have.
 _SHARES = (0.45, 0.45, 0.1)
@@ -192,14 +192,15 @@ def _together(means: Array, spreads: Array, modes: Array) -> Array:
     return np.minimum(joint, 1.0)
 
 
-def _adjusted(p_value: Array, method: str) -> Array:
+def adjusted(p_value: Array, method: str) -> Array:
+    """p-values adjusted by a method of statsmodels, such as "holm" or "fdr_bh"; NaN stay."""
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = np.full(len(p_value), np.nan)
+    found = np.full(len(p_value), np.nan)
     tested = np.isfinite(p_value)
     if tested.any():
-        adjusted[tested] = multipletests(p_value[tested], method=method)[1]
-    return adjusted
+        found[tested] = multipletests(p_value[tested], method=method)[1]
+    return found
 
 
 def feature_tests_given_others(
@@ -287,8 +288,8 @@ def feature_tests_given_others(
             "p_spreads": columns[2],
             "p_modes": columns[3],
             "p_value": p_value,
-            "p_holm": _adjusted(p_value, "holm"),
-            "p_bh": _adjusted(p_value, "fdr_bh"),
+            "p_holm": adjusted(p_value, "holm"),
+            "p_bh": adjusted(p_value, "fdr_bh"),
         },
         index=results.feature_names,
     )

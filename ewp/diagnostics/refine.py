@@ -10,12 +10,12 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
-from ewp.common.checks import check_choice, listing
+from ewp.common.checks import check_choice
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import block_rows, sample_by_hash
 from ewp.diagnostics.refinement import Refinement, standardised
-from ewp.diagnostics.refit import FittedData, fitted_data
+from ewp.diagnostics.refit import FittedData, feature_positions, fitted_data
 from ewp.refinement.choice import (
     TAILS,
     Choice,
@@ -108,7 +108,7 @@ def refine(
     k = results.n_clusters
     if k < 2:
         raise ValueError("there is one cluster, and nothing to refine: fit two or more")
-    chosen = _positions(results, features)
+    chosen = feature_positions(results, features)
     source = fitted_data(results, X, sample_weight, as_given=True)
     rows, mass, labels = _rows_to_fit(source, results)
     place = prepare(rows, mass, labels, k, chosen)
@@ -126,20 +126,6 @@ def refine(
         models = [MixtureModel(covariance, tail) for tail in degrees]
     choice = choose_mixture(place.rows, mass, place.cell, place.starts, models, k, proportions)
     return _present(results, source, place, mass, choice)
-
-
-def _positions(results: FittedResults, features: Any) -> np.ndarray | None:
-    """Positions of the features that the user names."""
-    if features is None:
-        return None
-    wanted = [features] if isinstance(features, str) else list(features)
-    known = results.feature_names
-    unknown = [name for name in wanted if name not in known]
-    if unknown or not wanted:
-        raise ValueError(
-            f"features: {listing(unknown) or 'none'} given, but the fit has {listing(list(known))}"
-        )
-    return np.flatnonzero(known.isin(wanted))
 
 
 def _rows_to_fit(source: FittedData, results: FittedResults) -> tuple[Array, Array, np.ndarray]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
@@ -37,6 +38,7 @@ __all__ = [
     "Resample",
     "distinct_solutions",
     "estimates",
+    "feature_positions",
     "fit_from_scratch",
     "fit_rows",
     "fitted_data",
@@ -195,6 +197,20 @@ def fitted_data(
         results.critical_exponent,
         made,
     )
+
+
+def feature_positions(results: FittedResults, features: Any) -> np.ndarray | None:
+    """Positions of the features that the user names."""
+    if features is None:
+        return None
+    wanted = [features] if isinstance(features, str) else list(features)
+    known = results.feature_names
+    unknown = [name for name in wanted if name not in known]
+    if unknown or not wanted:
+        raise ValueError(
+            f"features: {listing(unknown) or 'none'} given, but the fit has {listing(list(known))}"
+        )
+    return np.flatnonzero(known.isin(wanted))
 
 
 def _prior(source: FittedData, part: Array) -> Array:

@@ -29,6 +29,7 @@ from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
 from ewp.diagnostics.feature_tests import FeatureTests, feature_tests_given_others
+from ewp.diagnostics.mean_differences import MeanDifferences, selective_tests
 from ewp.diagnostics.profile import profile
 from ewp.diagnostics.profile_table import Profile
 from ewp.diagnostics.refine import refine
@@ -130,6 +131,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
         :meth:`test_features`, :meth:`compare_to`, :meth:`refine` and :meth:`profile`, or None;
         saved with the results.
+    differences_ : object or None
+        The same of :meth:`test_differences`.
 
     Examples
     --------
@@ -178,6 +181,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     data_sha256: str | None = None
     refinement_: Refinement | None = None
     profile_: Profile | None = None
+    differences_: MeanDifferences | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(feature_tests_given_others, "test_features", kept_as="feature_tests_")
@@ -186,6 +190,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     compare_to = _question(compare_to, "compare_to", kept_as="agreement_")
     refine = _question(refine, "refine", kept_as="refinement_")
     profile = _question(profile, "profile")
+    test_differences = _question(selective_tests, "test_differences", kept_as="differences_")
 
     @property
     def lam(self) -> float:

@@ -132,7 +132,8 @@ def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):
 
 
 def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
-    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency", "--refine"]
+    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency"]
+    asked += ["--refine", "--differences"]
     options = ["fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, *asked]
     result = run(*options, "--out", tmp_path / "out")
     assert result.exit_code == 0
@@ -154,6 +155,10 @@ def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
     assert [row["refined"] for row in record["refinement"]] == refined["refined"].tolist()
     assert refined["cluster 1"].tolist() == pytest.approx(own.refinement_.probabilities[1])
     assert "Refined clusters" in result.stdout
+    apart = pd.read_csv(tmp_path / "out" / "differences.csv", index_col="test")
+    assert apart["p_value"].tolist() == pytest.approx(own.differences_.table["p_value"])
+    assert [row["p_holm"] for row in record["differences"]] == pytest.approx(apart["p_holm"])
+    assert "Differences between clusters" in result.stdout
     sizes = pd.read_csv(tmp_path / "out" / "consistency.csv")["n"]
     assert sizes.tolist() == [row["n"] for row in record["consistency"]]
     assert {row["feature"] for row in record["weight_intervals"]} == set("abcde")

@@ -26,6 +26,7 @@ RESULTS = (
     "ewp.diagnostics.bootstrap.BootstrapResults",
     "ewp.diagnostics.stability.StabilityResults",
     "ewp.diagnostics.feature_tests.FeatureTests",
+    "ewp.diagnostics.mean_differences.MeanDifferences",
     "ewp.diagnostics.consistency.ConsistencyResults",
     "ewp.diagnostics.agreement.Agreement",
     "ewp.diagnostics.refinement.Refinement",

@@ -24,6 +24,7 @@ SHOWING = {
     "describe_clusters",
     "refine",
     "reports",
+    "test_differences",
     "uncertainty",
 }
 

@@ -23,6 +23,7 @@ from validation.studies import (
     consistency,
     real_sets,
     selection,
+    selective,
     sparse,
     uncertainty,
 )
@@ -140,6 +141,34 @@ def test_on_pure_noise_both_starts_are_compared():
     assert (one["start"], two["start"]) == ("scratch", "estimates")
     assert one["weight"] == two["weight"] > 0.99
     assert one["upper"] - one["lower"] > two["upper"] - two["lower"]
+
+
+def test_rejections_of_differences_are_counted_by_kind_of_data():
+    def value(cell):
+        if cell.inputs["first"] or cell.inputs["p"] == 100:
+            return None
+        p = [0.01, 0.05, 0.5] if selective.DRAWS[cell.inputs["kind"]] else [0.5, 0.04, 0.3]
+        other = {"seed": 1, "p_value": [0.9] * 3, "naive": [0.2] * 3}
+        return [{"seed": 0, "p_value": p, "naive": [1e-9] * 3}, other]
+
+    section = selective.differences_section(Given(value))
+    table = frame(section).set_index("data")
+    assert len(table) == 2 * len(selective.DRAWS)
+    names = ["means, % rejected", "first feature", "heaviest feature", "t test, heaviest"]
+    for kind, cells in table[names].iterrows():
+        groups = selective.DRAWS[kind] > 0
+        assert cells.tolist() == (["50.0", "50.0"] if groups else ["0.0", "50.0"]) + ["0.0", "50.0"]
+    assert "reject 0.0 – 50.0 % where there are no clusters, a t test 50.0 – 50.0 %" in (
+        section.verdict.text
+    )
+    assert selective.differences_section(Given(lambda cell: None)) is None
+
+
+def test_differences_are_tested_data_set_by_data_set():
+    one, two = selective.differences("two groups", 5, 0, 2, n_refits=1)
+    assert (one["seed"], two["seed"]) == (0, 1)
+    assert len(one["p_value"]) == len(one["naive"]) == 3
+    assert one["naive"][1] < 1e-9
 
 
 def test_a_choice_from_the_classes_is_judged_by_its_objective():
