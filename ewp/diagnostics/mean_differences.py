@@ -179,7 +179,9 @@ class _Data:
         made = self.decorrelation
         if made is None:
             return path
-        return dataclasses.replace(path, directions=made.apply(made.center + path.directions))
+        moves = path.directions.reshape(-1, path.directions.shape[-1])
+        turned = made.apply(made.center + moves).reshape(path.directions.shape)
+        return dataclasses.replace(path, directions=turned)
 
 
 def _run_tests(data: _Data, tests: list[_Test], n_refits: int) -> list[_Outcome]:
@@ -333,7 +335,7 @@ def selective_tests(
     known = _check_covariance(covariance, p)
     positions = feature_positions(results, features)
     tested = np.arange(p) if positions is None else positions
-    source = fitted_data(results, X, sample_weight)
+    source = fitted_data(results, X, sample_weight, as_given=True)
     weight = source.weight
     if weight is not None and np.ptp(weight[source.used]) > 0:
         raise ValueError(

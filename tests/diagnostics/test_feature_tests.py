@@ -85,7 +85,8 @@ def test_features_of_one_correlated_cloud_are_not_found():
 def test_clusters_that_one_feature_has_alone_are_found():
     p = p_values("square", 3, k=4)
     assert p[:, :2].max() < 1e-4
-    assert p[:, 2:].min() > 0.01
+    # nine tests of noise
+    assert 9 * p[:, 2:].min() > 0.05
 
 
 def test_features_of_the_clusters_are_found_and_noise_is_not(tests, results):

@@ -27,6 +27,7 @@ def shown():
         "agreement": results.compare_to(other),
         "refinement": results.refine(),
         "profile": results.profile(),
+        "differences": results.test_differences(n_refits=1, random_state=0),
         "lambda": ewp.select_lambda(frame, 2, n_lams=2, cv=2, random_state=0),
         "k": ewp.select_k(frame, [1, 2], n_lams=2, cv=2, random_state=0),
         "comparison": ewp.compare(frame, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0),
@@ -67,6 +68,7 @@ KINDS = (
     "agreement",
     "refinement",
     "profile",
+    "differences",
 )
 
 
