@@ -127,6 +127,14 @@ autoplot.ewp_stability <- function(object, ...) {
 
 #' @rdname autoplot.ewp
 #' @exportS3Method ggplot2::autoplot
+autoplot.ewp_refine <- function(object, ...) {
+  ggplot2::ggplot(uncertainty_frame(object), aes_of(x = "place", y = "uncertainty", colour = "rows")) +
+    ggplot2::geom_point() + ggplot2::scale_colour_manual(values = c(stay = PALETTE[1L], move = PALETTE[4L])) +
+    ggplot2::labs(x = "rows from sure to unsure, %", y = "1 - largest probability")
+}
+
+#' @rdname autoplot.ewp
+#' @exportS3Method ggplot2::autoplot
 autoplot.ewp_test_features <- function(object, top = 20L, ...) {
   table <- utils::head(object$table[order(-object$table$weight), ], as_count(top, "top"))
   table$feature <- factor(table$feature, rev(table$feature))

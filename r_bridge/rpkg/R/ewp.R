@@ -117,7 +117,7 @@
 #' \item{call}{The call.}
 #'
 #' @seealso [predict.ewp()], [plot.ewp()], [summary.ewp()], [ewp_select_lambda()], [ewp_select_k()],
-#'   [ewp_bootstrap()], [ewp_compare()]
+#'   [ewp_profile()], [ewp_refine()], [ewp_bootstrap()], [ewp_compare()]
 #' @references
 #' Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means clustering.
 #' *Proceedings of the 23rd International Conference on Artificial Intelligence and Statistics*,

@@ -31,8 +31,8 @@ explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
 
 #' Summary of a fit
 #'
-#' @param object A fit made by [ewp()].
-#' @param top Number of columns to list, heaviest first.
+#' @param object A fit made by [ewp()], or what [ewp_refine()] returned.
+#' @param top Number of columns to list, heaviest first; of refined clusters also of mixtures.
 #' @param x What `summary()` returned.
 #' @param digits Number of significant digits.
 #' @param ... Ignored.
@@ -40,7 +40,9 @@ explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
 #' @return A list of class `"summary.ewp"` with the data frames `clusters` (size, share of the rows,
 #'   sum of squares in the weighted metric) and `features` (weight, share of the column's variance
 #'   that lies between the clusters, centres), the figures above them, `evidence` (see [ewp()]), and
-#'   `notes` in words.
+#'   `notes` in words. Of refined clusters one of class `"summary.ewp_refine"` with `clusters` (rows before and
+#'   after, proportion, mean uncertainty), `centers`, `covariance`, `moves`, `features`, `candidates` and
+#'   `notes`.
 #' @examplesIf ewp_available()
 #' summary(ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1))
 #' @export
