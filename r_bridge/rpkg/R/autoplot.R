@@ -150,6 +150,19 @@ autoplot.ewp_test_features <- function(object, top = 20L, ...) {
 
 #' @rdname autoplot.ewp
 #' @exportS3Method ggplot2::autoplot
+autoplot.ewp_test_differences <- function(object, top = 20L, ...) {
+  table <- drawn_differences(object, top)
+  table$told <- ifelse(table$significant, "Holm at most 0.05", "above")
+  ggplot2::ggplot(table, aes_of(x = "size", y = "feature", colour = "clusters", shape = "told")) +
+    ggplot2::geom_vline(xintercept = -log10(0.05), linetype = 3) +
+    ggplot2::geom_point(size = 2.5, na.rm = TRUE) +
+    ggplot2::scale_shape_manual(values = c("Holm at most 0.05" = 19, above = 1)) +
+    ggplot2::scale_colour_manual(values = rep_len(PALETTE, nlevels(table$clusters))) +
+    ggplot2::labs(x = "minus the decimal logarithm of the p-value", y = NULL, shape = NULL)
+}
+
+#' @rdname autoplot.ewp
+#' @exportS3Method ggplot2::autoplot
 autoplot.ewp_compare <- function(object, top = 15L, ...) {
   order <- utils::head(order(-apply(object$weights, 1L, max)), as_count(top, "top"))
   shown <- object$weights[order, , drop = FALSE]

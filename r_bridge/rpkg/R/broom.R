@@ -16,7 +16,8 @@
 #'   [ewp_bootstrap()]: one row per column, with `term`, `estimate` (the weight), `std.error`, `bias`,
 #'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
 #'   `partial.r2`, `p.means`, `p.spreads`, `p.modes`, `p.value`, `adj.p.value` (Benjamini and Hochberg)
-#'   and `p.holm`. Of
+#'   and `p.holm`. Of [ewp_test_differences()]: `term` (the column), `contrast` (which clusters), `weight`,
+#'   `estimate` (the difference), `statistic`, `p.value`, `p.holm`, `adj.p.value`, `p.naive`. Of
 #'   [ewp_consistency()]: one row per error, with `term`, `estimate` (its slope), `std.error`,
 #'   `conf.low`, `conf.high`, `verdict`. Of [ewp_stability()]: one row per cluster. Of
 #'   [ewp_select_lambda()] and [ewp_select_k()]: one row per candidate, with `estimate` (the criterion)
@@ -183,6 +184,24 @@ glance.ewp_test_features <- function(x, ...) {
   as_tibble_if_there(data.frame(
     n.tested = sum(!is.na(x$table$p_value)),
     n.significant = sum(x$table$p_bh <= 0.05, na.rm = TRUE), complete = x$complete
+  ))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_test_differences <- function(x, ...) {
+  table <- cbind(contrast = paste(x$table$i, "-", x$table$j), x$table)
+  as_tidy(table, c(term = "feature", contrast = "contrast", weight = "weight", estimate = "difference",
+                   statistic = "statistic", p.value = "p_value", p.holm = "p_holm", adj.p.value = "p_bh",
+                   p.naive = "p_naive"))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_test_differences <- function(x, ...) {
+  as_tibble_if_there(data.frame(
+    n.tested = sum(!is.na(x$table$p_value)), n.significant = sum(x$table$p_holm <= 0.05, na.rm = TRUE),
+    n.refits = x$n_refits, dimensions = x$dimensions, lower = x$lower, complete = x$complete
   ))
 }
 

@@ -12,11 +12,14 @@
 #' @param x The data that were fitted.
 #' @param counted Names of columns whose values are counted, one row per value, at most 20 values each. By
 #'   default the columns with two different values, of which the larger one is counted.
+#' @param differences What [ewp_test_differences()] returned for this fit, for a column of p-values that
+#'   allow for the clusters' being found.
 #' @return A list of class `"ewp_profile"`, which can be printed:
 #' \item{table}{A data frame, one row per column, the heaviest first, or per value of a column that is
 #'   counted: `feature`, `statistic` (`"mean"` or `"count"`), `value` (the one that is counted), `mean` and
 #'   `sd` over all rows, `mean_1`, `sd_1` and so on in the clusters, `difference`, the largest standardised
-#'   one, and `between` which two clusters it is, `weight`. Of a value that is counted the mean is its share of
+#'   one, and `between` which two clusters it is, `weight`, and with `differences` the `p_value`: the smallest
+#'   of the pairs of clusters, times the number of pairs. Of a value that is counted the mean is its share of
 #'   the rows, and the number of rows is `count`, `count_1` and so on.}
 #' \item{clusters}{A data frame, one row per cluster: `cluster`, `size` (rows), `mass` (sum of their weights),
 #'   `share` of the mass.}
@@ -30,9 +33,13 @@
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' ewp_profile(fit, iris)
 #' @export
-ewp_profile <- function(object, x, counted = NULL) {
+ewp_profile <- function(object, x, counted = NULL, differences = NULL) {
   call <- call_of("ewp_profile", match.call())
   x <- fitted_rows(object, x)
+  if (!is.null(differences) && !inherits(differences, "ewp_test_differences")) {
+    stop("differences is not what ewp_test_differences() returned but of class ", class(differences)[1L],
+         call. = FALSE)
+  }
   found <- diagnose("profile", object, x,
                     list(counted = as_columns(counted, "counted", names(object$weights))))
   table <- from_frame(found$table, index = "feature")
@@ -40,6 +47,7 @@ ewp_profile <- function(object, x, counted = NULL) {
   of_cluster <- grepl("^(mean|sd|count)_[0-9]+$", names(table))
   names(table)[of_cluster] <- plus_one(names(table)[of_cluster])
   table$between <- plus_one(table$between)
+  if (!is.null(differences)) table$p_value <- smallest_p(differences, table$feature)
   clusters <- from_frame(found$clusters)
   clusters <- data.frame(cluster = seq_len(nrow(clusters)), size = as.integer(clusters$size),
                          mass = clusters$mass, share = clusters$share)
@@ -50,6 +58,16 @@ ewp_profile <- function(object, x, counted = NULL) {
     ),
     class = c("ewp_profile", "list")
   )
+}
+
+# Of every column the smallest p-value of the pairs of clusters, times their number.
+smallest_p <- function(differences, features) {
+  table <- differences$table
+  vapply(features, function(feature) {
+    own <- table$p_value[table$feature == feature]
+    own <- own[!is.na(own)]
+    if (length(own)) min(length(own) * min(own), 1) else NA_real_
+  }, 0, USE.NAMES = FALSE)
 }
 
 # Numbers in texts, each larger by one.
@@ -80,6 +98,7 @@ print.ewp_profile <- function(x, top = 20L, ...) {
     ))
   }
   cells$weight <- c("", format(round(table$weight, 4L), nsmall = 4L))
+  if (!is.null(table$p_value)) cells$p <- c("", ifelse(is.na(table$p_value), "--", sprintf("%.2g", table$p_value)))
   shown <- as.data.frame(cells, check.names = FALSE, stringsAsFactors = FALSE)
   counted <- table$statistic == "count"
   shown <- cbind(c("rows", ifelse(counted, paste(table$feature, "=", table$value), table$feature)), shown)
@@ -127,6 +146,10 @@ profile_notes <- function(x, table, hidden) {
     if (any(is.infinite(table$difference))) "Inf: the two clusters differ, and neither has any variance.",
     if (x$scaling == "standard") "Weights relate to standardised columns.",
     if (is_decorrelated(x$scaling)) "Weights relate to the part of a column that the others do not explain.",
+    if (!is.null(table$p_value)) {
+      paste("p: smallest selective p-value of the pairs of clusters, times the number of pairs; it allows for",
+            "clusters that were found in the same data.")
+    },
     if (x$weighted) "Rows are weighted: means, counts and shares count the weights.",
     if (hidden > 0L) sprintf("%s more are not listed.", counted(hidden, "column"))
   )
