@@ -383,9 +383,13 @@ def run_replicates(
                         "want of memory; give n_jobs=1, or fewer rows"
                     ) from error
                 how = "a process was killed again and again, probably for lack of memory"
-            except KeyboardInterrupt:
-                if not done:
+            except (KeyboardInterrupt, RuntimeError) as error:
+                # one that caught a thread while it started ends in an error of whoever joins that
+                plain = isinstance(error, KeyboardInterrupt)
+                if not _is_interrupt(error) or (plain and not done):
                     raise
+                if not done:
+                    raise KeyboardInterrupt from error
                 how = "interrupted"
             else:
                 if not alone:
@@ -397,6 +401,13 @@ def run_replicates(
                 stacklevel=4,
             )
             return done, False
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is an interrupt, or was raised while one was being handled."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 class _Queue:

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,22 @@ def test_a_task_that_is_killed_every_time_keeps_what_is_finished(tmp_path):
         RuntimeError, match=r"killed the processes that computed the squares.*n_jobs"
     ):
         squares(tmp_path, 0, 99)
+
+
+#: The thread that looks after the processes is caught while it starts, and cannot be joined.
+CAUGHT = """
+from joblib.externals.loky import process_executor
+def start(thread):
+    raise KeyboardInterrupt
+process_executor._ExecutorManagerThread.start = start
+from ewp.common.parallel import run_replicates
+try:
+    run_replicates(list, (([i],) for i in range(9)), total=9, what="lists", n_jobs=2)
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
+
+
+def test_an_interrupt_while_processes_are_started_is_an_interrupt():
+    done = subprocess.run([sys.executable, "-c", CAUGHT], capture_output=True, text=True)
+    assert done.returncode == 130, done.stderr
