@@ -9,8 +9,8 @@
 #' @param x The data that were fitted.
 #' @param file File to write; it is replaced if it is there.
 #' @param title Heading of the page.
-#' @param with Which of `"bootstrap"`, `"stability"`, `"test_features"` and `"consistency"` to compute
-#'   for the page, with their defaults.
+#' @param with Which of `"bootstrap"`, `"stability"`, `"test_features"`, `"test_differences"`, `"consistency"`,
+#'   `"refine"` and `"profile"` to compute for the page, with their defaults.
 #' @param seed A whole number for these, or `NULL` to draw one from R's generator.
 #' @param n_jobs Number of processes for these; -1 for all cores.
 #' @return The path of the file, invisibly.
@@ -24,13 +24,15 @@ ewp_report <- function(object, x, file, title = NULL, with = character(), seed =
   if (missing(file) || !is.character(file) || length(file) != 1L || is.na(file) || !nzchar(file)) {
     stop("file is missing: give the name of the page, such as \"fit.html\"", call. = FALSE)
   }
-  known <- c("bootstrap", "stability", "test_features", "consistency")
-  for (name in with) as_choice(name, "with", known)
+  resampled <- c("bootstrap", "stability", "test_features", "test_differences", "consistency")
+  for (name in with) as_choice(name, "with", c(resampled, "refine", "profile"))
   file <- normalizePath(file, mustWork = FALSE)
   seed <- as_seed(seed)
   jobs <- as_jobs(n_jobs)
   results <- as_results(object, x)
-  for (name in with) ask_results(results, name, list(random_state = seed, n_jobs = jobs))
+  for (name in with) {
+    ask_results(results, name, if (name %in% resampled) list(random_state = seed, n_jobs = jobs) else list())
+  }
   call_python(results$report, file, title = title)
   invisible(file)
 }

@@ -3,12 +3,15 @@ test_that("a page is written, with what was asked for beside the fit", {
   fit <- ewp(groups(90, 4), 3, scale = FALSE, dispersion = "within", seed = 1)
   file <- tempfile(fileext = ".html")
   on.exit(unlink(file))
-  written <- ewp_report(fit, groups(90, 4), file, title = "The groups", with = "stability", seed = 1)
+  written <- ewp_report(fit, groups(90, 4), file, title = "The groups",
+                        with = c("stability", "refine", "profile"), seed = 1)
   page <- paste(readLines(file, warn = FALSE), collapse = "\n")
   expect_identical(basename(written), basename(file))
   expect_match(page, "^<!doctype html>")
   expect_match(page, "The groups")
   expect_match(page, "Jaccard|jaccard")
+  expect_match(page, "Clusters refined by a mixture")
+  expect_match(page, "Profile of the clusters")
   # how the penalty was chosen has survived the way through R
   expect_match(page, "predictive")
   expect_error(ewp_report(fit, groups(90, 4)), "file is missing")
