@@ -26,6 +26,7 @@ from validation.studies import (
     annealing,
     authors_program,
     consistency,
+    correlation,
     figures,
     glioma,
     hindsight,
@@ -75,6 +76,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         uncertainty.uncertainty_section,
         sparse.wide_section,
         sparse.annealed_section,
+        correlation.correlation_section,
     ),
 }
 

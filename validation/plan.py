@@ -11,6 +11,7 @@ from validation.studies import (
     annealing,
     authors_program,
     consistency,
+    correlation,
     face_images,
     figures,
     glioma,
@@ -20,6 +21,7 @@ from validation.studies import (
     simulations,
     sparcl,
     sparse,
+    structure,
     theory,
     uncertainty,
     variances,
@@ -59,6 +61,12 @@ _LISTS = (
     uncertainty.level_cells,
     sparse.wide_cells,
     sparse.annealed_cells,
+    correlation.refined_cells,
+    correlation.noise_cells,
+    structure.cloud_cells,
+    structure.separated_cells,
+    correlation.gene_cells,
+    correlation.mixture_cells,
 )
 
 

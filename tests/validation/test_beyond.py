@@ -21,6 +21,7 @@ from validation.studies import (
     annealing,
     authors_program,
     consistency,
+    correlation,
     real_sets,
     selection,
     sparse,
@@ -253,6 +254,7 @@ SECTIONS = (
     uncertainty.uncertainty_section,
     sparse.wide_section,
     sparse.annealed_section,
+    correlation.correlation_section,
 )
 
 
@@ -304,6 +306,7 @@ COMMITTED = {
     "uncertainty.solution": {"design": "overlapping, k = 3, p = 10, n = 400"},
     "uncertainty.level": {"design": "Simulation 2, raw", "first": 0},
     "sparse.annealed": {"name": "feature selection", "bound": "middle"},
+    "correlation.partitions": {"design": "factor noise", "correlated": True, "seed": 0},
 }
 
 
