@@ -13,6 +13,7 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
+from tests.support.sections import Given, frame
 from validation import plan
 from validation.cells import Cell
 from validation.contest import draw_starts
@@ -30,22 +31,6 @@ from validation.studies import (
 
 ROOT = Path(__file__).parents[2]
 CELLS = ROOT / "validation" / "report" / "cells.jsonl.gz"
-
-
-class Given:
-    """A store whose values are a function of the cells."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def finished(self, cells):
-        found = ((cell, self.value(cell)) for cell in cells)
-        return [(cell, value) for cell, value in found if value is not None]
-
-
-def frame(section, number=0):
-    """One of the tables of a section."""
-    return [item for item in section.items if hasattr(item, "frame")][number].frame
 
 
 def test_consistency_is_the_same_after_it_was_kept():

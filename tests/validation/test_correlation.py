@@ -7,24 +7,9 @@ import gzip
 import numpy as np
 import pytest
 
+from tests.support.sections import Given, frame
 from validation import data, mclust, recipes
 from validation.studies import correlation, structure
-
-
-class Given:
-    """A store whose values are a function of the cells."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def finished(self, cells):
-        found = ((cell, self.value(cell)) for cell in cells)
-        return [(cell, value) for cell, value in found if value is not None]
-
-
-def frame(section, number):
-    return [item for item in section.items if hasattr(item, "frame")][number].frame
-
 
 # -- recipes ----------------------------------------------------------------------------------
 
