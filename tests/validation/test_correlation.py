@@ -96,7 +96,7 @@ NMI = {"iris": (0.6, 0.7, 0.5), "wine": (0.5, 0.5, 0.6), "seeds": (0.7, 0.5, 0.7
 def found_by(cell):
     """Cells in which some aims are reached and others are missed."""
     task, inputs = cell.task, cell.inputs
-    if inputs.get("seed", 0) > 1:
+    if inputs.get("seed", 0) > (9 if task.startswith("structure") else 1):
         return None
     if task == "correlation.partitions":
         low = inputs["design"] == "factor noise" and inputs["correlated"]
@@ -104,7 +104,7 @@ def found_by(cell):
     if task == "correlation.partition_of_mclust":
         return {"mclust": 0.05}
     if task == "structure.number_on_cloud":
-        return {"chosen": 3 if inputs["cloud"].startswith("uniform") and inputs["seed"] else 1}
+        return {"chosen": 3 if inputs["cloud"].startswith("uniform") and inputs["seed"] > 4 else 1}
     if task == "structure.number_separated":
         return {"chosen": inputs["k"] if inputs["distance"] > 4 else 2}
     if task == "correlation.on_real" and inputs["name"] in NMI:
@@ -145,7 +145,7 @@ def test_aims_are_judged_by_the_cells(section):
     assert [judged for *_, judged in found] == [
         "**missed**",  # 0.80 in factor noise
         "**missed**",  # spectral clustering is at 0.20, not below
-        "**missed**",  # the cube has 3 in one of two draws
+        "**missed**",  # the cube has 3 in half of the draws
         "reached",
         "reached",  # 0.55
         "reached",  # 0.70
@@ -158,7 +158,7 @@ def test_aims_are_judged_by_the_cells(section):
     texts = [text for _, text, _ in found]
     assert texts[0] == "0.800 in factor noise"
     assert texts[1] == "at most 0.200 (spectral, factor noise)"
-    assert texts[2] == "50% (uniform cube, p = 4)"
+    assert texts[2] == "at least 50 % (uniform cube, p = 4), 10 draws each"
     assert texts[6] == "1 among 3 (wine)"
     assert texts[7:9] == ["−0.033 on 3 sets", "at worst −0.200 (seeds)"]
     assert "3.0 × that at 100 × 5,000" in texts[10]
@@ -170,7 +170,7 @@ def test_tables_hold_means_and_counts(section):
     row = noise.loc[("factor noise", "yes")]
     assert (row["default"], row["mclust"], row["draws"]) == ("0.800", "0.050", "2")
     clouds = frame(section, 2).set_index("cloud")
-    assert clouds.loc["uniform cube, p = 4", "chosen k"] == "1 (1 ×), 3 (1 ×)"
+    assert clouds.loc["uniform cube, p = 4", "chosen k"] == "1 (5 ×), 3 (5 ×)"
     apart = frame(section, 3).set_index("closest centres")
     assert apart.index.tolist() == ["6 sd", "5 sd", "4 sd"]
     assert apart.loc["4 sd", ["k = 2, %", "k = 8, %"]].tolist() == ["100", "0"]
@@ -178,10 +178,13 @@ def test_tables_hold_means_and_counts(section):
     assert real.loc["mean of 2: the paper's sets", "default"] == "0.550"
 
 
-def test_a_part_that_is_finished_stands_alone():
-    section = correlation.correlation_section(
-        Given(lambda cell: {"chosen": 1} if cell.task == "structure.number_on_cloud" else None)
-    )
-    assert section.verdict.text == "1 of 1 aims are reached."
+def test_shares_of_few_draws_are_not_judged():
+    def value(cell):
+        first = cell.inputs.get("seed", 9) < 3
+        return {"chosen": 1} if first and cell.task == "structure.number_on_cloud" else None
+
+    section = correlation.correlation_section(Given(value))
+    assert frame(section, 0).iloc[0].tolist()[1:] == ["at least 100 %, 3 draws each", "open"]
+    assert section.verdict.text.startswith("0 of 1 aims are reached; open, for want of draws: no")
     assert correlation.correlation_section(Given(lambda cell: None)) is None
     assert {cell.rank for cell in structure.cloud_cells()} == {0, 2, 3}

@@ -7,6 +7,8 @@ defaults, numbers 1 to 8. What it finds is shown by `validation.studies.correlat
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -32,9 +34,11 @@ CLOUDS = 20
 DRAWS = 10
 DISTANCES = (6.0, 5.0, 4.0)
 NUMBERS = range(2, 9)
-_SHARE = 0.90
-#: An aim: in words, what was found, and whether it is reached.
-Aim = tuple[str, str, bool]
+_SHARE = 90
+#: Shares of fewer draws are not judged.
+_LEAST_DRAWS = 10
+#: An aim: in words, what was found, and whether it is reached; None while draws are too few.
+Aim = tuple[str, str, bool | None]
 #: What a part of the section shows, and its aims.
 Part = tuple[list[str | Table], list[Aim]]
 
@@ -117,11 +121,7 @@ def numbers(store: Store) -> Part:
         caption = "`select_k` over 1 to 8 where there are no clusters; 200 rows unless it says so"
         items.append(Table(pd.DataFrame(rows).reset_index(), caption))
         aims.append(
-            (
-                f"no clusters: k = 1 in at least {_SHARE:.0%} of the draws of every cloud",
-                f"{share.min():.0%} ({share.idxmin()})",
-                bool(share.min() >= _SHARE),
-            )
+            _judged(f"no clusters: k = 1 in at least {_SHARE} % of the draws", 100 * share, groups)
         )
     apart = frame_of(store, separated_cells())
     if len(apart):
@@ -138,16 +138,19 @@ def numbers(store: Store) -> Part:
         )
         items.append(Table(shown.reset_index(), caption))
         if DISTANCES[0] in table.index:
-            best = table.loc[DISTANCES[0]].dropna()
-            aims.append(
-                (
-                    f"clusters {DISTANCES[0]:g} sd apart: the true k in at least {_SHARE:.0%} of "
-                    "the draws of every k",
-                    f"{best.min():.0f}% (k = {best.idxmin()})",
-                    bool(best.min() >= 100 * _SHARE),
-                )
-            )
+            far = apart[apart["distance"] == DISTANCES[0]].groupby("k")["right"]
+            what = f"clusters {DISTANCES[0]:g} sd apart: the true k in at least {_SHARE} %"
+            aims.append(_judged(what, far.mean().rename(index="k = {}".format), far))
     return items, aims
+
+
+def _judged(what: str, share: pd.Series, groups: Any) -> Aim:
+    """Judge the lowest share, in per cent, if there are draws enough."""
+    draws = groups.size()
+    where = "" if share.min() == share.max() else f" ({share.idxmin()})"
+    found = f"at least {share.min():.0f} %{where}, {_range(draws.min(), draws.max())} draws each"
+    enough = draws.min() >= _LEAST_DRAWS
+    return what, found, bool(share.min() >= _SHARE) if enough else None
 
 
 def _range(low: int, high: int) -> str:
