@@ -26,6 +26,7 @@ from validation.studies import (
     annealing,
     authors_program,
     consistency,
+    correlation,
     figures,
     glioma,
     hindsight,
@@ -77,6 +78,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         selective.differences_section,
         sparse.wide_section,
         sparse.annealed_section,
+        correlation.correlation_section,
     ),
 }
 

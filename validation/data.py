@@ -9,12 +9,15 @@ other data are other cells.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from ewp.datasets import (
+    DATA_VARIABLE,
     DATASETS,
     load_dataset,
     make_feature_selection,
@@ -25,12 +28,15 @@ from ewp.datasets import (
 __all__ = [
     "DESIGNS",
     "FACES",
+    "FURTHER",
     "MENDED",
     "SEED",
     "WIDE",
     "available",
     "digest",
+    "further",
     "load",
+    "load_further",
     "scaled",
     "wide",
 ]
@@ -131,6 +137,23 @@ MENDED = {
 SEED = 0
 FACES = ("warpAR10P", "warpPIE10P")
 WIDE = (*FACES, "GLIOMA")
+#: Sets that are not the paper's: from UCI and from the R packages pgmm, datasetsICR, plsgenomics
+#: and spls. They are looked for in the folder of the others.
+FURTHER = (
+    "coffee",
+    "olive3",
+    "olive9",
+    "wine27",
+    "SRBCT",
+    "leukemia",
+    "colon",
+    "lymphoma",
+    "prostate",
+    "seeds",
+    "ecoli",
+    "yeast",
+    "dermatology",
+)
 
 
 def load(name: str, version: str = "as it is") -> tuple[np.ndarray, np.ndarray, int]:
@@ -167,4 +190,35 @@ def available() -> dict[str, str]:
             found[name] = digest(name)
         except FileNotFoundError:
             continue
+    return found
+
+
+def load_further(name: str) -> Data:
+    """Data and classes of one of `FURTHER`; raises FileNotFoundError where there is none.
+
+    Parameters
+    ----------
+    name : str
+        The file is ``name.csv.gz``, with a header and the classes as its last column.
+    """
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        raise FileNotFoundError(f"{DATA_VARIABLE} names no folder with {name}.csv.gz")
+    path = Path(folder) / f"{name}.csv.gz"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} was not found")
+    values = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+    return values[:, :-1].copy(), np.unique(values[:, -1], return_inverse=True)[1]
+
+
+@cache
+def further() -> dict[str, str]:
+    """Those of `FURTHER` that are at hand, with the hashes of their data."""
+    found = {}
+    for name in FURTHER:
+        try:
+            X, y = load_further(name)
+        except FileNotFoundError:
+            continue
+        found[name] = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest()[:16]
     return found

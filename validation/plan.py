@@ -11,6 +11,7 @@ from validation.studies import (
     annealing,
     authors_program,
     consistency,
+    correlation,
     face_images,
     figures,
     glioma,
@@ -21,6 +22,7 @@ from validation.studies import (
     simulations,
     sparcl,
     sparse,
+    structure,
     theory,
     uncertainty,
     variances,
@@ -61,6 +63,12 @@ _LISTS = (
     selective.differences_cells,
     sparse.wide_cells,
     sparse.annealed_cells,
+    correlation.refined_cells,
+    correlation.noise_cells,
+    structure.cloud_cells,
+    structure.separated_cells,
+    correlation.gene_cells,
+    correlation.mixture_cells,
 )
 
 

@@ -109,7 +109,7 @@ def letters(scaling: str, form: str) -> str:
     return {"raw": "r", "standardised": "s", "range": "m"}[scaling] + "b" * (form == "between")
 
 
-def counted(table: pd.DataFrame, by: str) -> str:
+def counted(table: pd.DataFrame, by: str | list[str]) -> str:
     """How many draws the points of a study rest on.
 
     Examples

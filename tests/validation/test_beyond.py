@@ -13,6 +13,7 @@ import pytest
 from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
+from tests.support.sections import Given, frame
 from validation import plan
 from validation.cells import Cell
 from validation.contest import draw_starts
@@ -21,6 +22,7 @@ from validation.studies import (
     annealing,
     authors_program,
     consistency,
+    correlation,
     real_sets,
     selection,
     selective,
@@ -30,22 +32,6 @@ from validation.studies import (
 
 ROOT = Path(__file__).parents[2]
 CELLS = ROOT / "validation" / "report" / "cells.jsonl.gz"
-
-
-class Given:
-    """A store whose values are a function of the cells."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def finished(self, cells):
-        found = ((cell, self.value(cell)) for cell in cells)
-        return [(cell, value) for cell, value in found if value is not None]
-
-
-def frame(section, number=0):
-    """One of the tables of a section."""
-    return [item for item in section.items if hasattr(item, "frame")][number].frame
 
 
 def test_consistency_is_the_same_after_it_was_kept():
@@ -282,6 +268,7 @@ SECTIONS = (
     uncertainty.uncertainty_section,
     sparse.wide_section,
     sparse.annealed_section,
+    correlation.correlation_section,
 )
 
 
@@ -333,6 +320,7 @@ COMMITTED = {
     "uncertainty.solution": {"design": "overlapping, k = 3, p = 10, n = 400"},
     "uncertainty.level": {"design": "Simulation 2, raw", "first": 0},
     "sparse.annealed": {"name": "feature selection", "bound": "middle"},
+    "correlation.partitions": {"design": "factor noise", "correlated": True, "seed": 0},
 }
 
 

@@ -13,12 +13,7 @@ more than ten minutes. The normalised mutual information is that with the classe
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +26,7 @@ from threadpoolctl import threadpool_limits
 import ewp
 import r_bridge
 from ewp.datasets import load_dataset, make_simulation2
+from validation.mclust import mclust
 
 __all__ = ["table"]
 
@@ -38,21 +34,6 @@ REAL = ("iris", "wine", "wdbc")
 SIZES = [(1_000, 100, 20), (2_000, 2_000, 10), (20_000, 50, 10)]
 
 PERMUTATIONS = 25
-#: Seconds after which mclust is given up: some of its models take minutes with 30 features.
-PATIENCE = 1800
-
-MCLUST_PROGRAM = """
-suppressPackageStartupMessages(library(mclust))
-given <- commandArgs(trailingOnly = TRUE)
-size <- as.integer(given[2:4])
-x <- matrix(readBin(given[1], "double", size[1] * size[2]), size[1], size[2])
-for (turn in seq_len(as.integer(given[5]) + 1)) {
-    used <- system.time(fit <- Mclust(x, G = size[3], verbose = FALSE))
-    seconds <- used[["user.self"]] + used[["sys.self"]]
-    cat(seconds, fit$classification, "\\n")
-    if (seconds > 2) break
-}
-"""
 
 
 def data_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray, int]]:
@@ -63,34 +44,6 @@ def data_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray, int]]:
     for n, p, k in SIZES:
         X, labels, _ = make_simulation2(k, n=n, p=p, random_state=0)
         yield "Simulation 2", X, labels, k
-
-
-def mclust(X: np.ndarray, k: int, turns: int) -> tuple[float, np.ndarray | None]:
-    """CPU seconds of mclust and its labels; NaN and none without mclust or patience."""
-    rscript = shutil.which("Rscript")
-    if rscript is None:
-        return np.nan, None
-    with tempfile.TemporaryDirectory() as name:
-        data, program = Path(name) / "x", Path(name) / "program.R"
-        data.write_bytes(X.tobytes(order="F"))
-        program.write_text(MCLUST_PROGRAM)
-        command = [rscript, str(program), str(data), *map(str, (*X.shape, k, turns))]
-        one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                env=one_thread,
-                check=True,
-                timeout=PATIENCE,
-            )
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-            return np.nan, None
-    lines = [line.split() for line in done.stdout.splitlines()]
-    # the first turn warms up, if there are others
-    seconds = [float(line[0]) for line in lines[1:] or lines]
-    return float(np.median(seconds)), np.array(lines[-1][1:], dtype=int)
 
 
 def sparcl(X: np.ndarray, k: int) -> tuple[float, Any]:
