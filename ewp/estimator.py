@@ -113,6 +113,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Show a progress bar on stderr. None shows it in a terminal or a notebook, for what takes
         more than some seconds.
 
+    missing : {"error", "observed"}, default="error"
+        What to do with missing values, which are NaN. "error" refuses them. "observed" fits to
+        what is observed: distances are over observed entries, and every feature's terms are
+        divided by its observed share, so that the expected objective is that of complete data if
+        values are missing completely at random. A centroid none of whose rows has a value of a
+        feature is at the feature's mean there. New rows may have missing values too.
+
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
@@ -169,6 +176,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         random_state: Any = FitOptions.random_state,
         n_jobs: int | None = FitOptions.n_jobs,
         progress: bool | None = FitOptions.progress,
+        missing: str = FitOptions.missing,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -185,6 +193,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.missing = missing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "observed"
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
+        return {"allow_nan": self.missing == "observed"}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
@@ -224,9 +241,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def _checked(self, X: Any) -> tuple[Any, Array, Array, Array, Array]:
         check_is_fitted(self)
         if is_file_or_blocks(X):
-            X = open_rows(X)
+            X = open_rows(X, self.results_.missing)
         X = as_table(X)
-        rows = X if is_dask(X) else check_data(X)
+        rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
         remember_features(self, X, reset=False)
         results = self.results_
         return (
@@ -234,7 +251,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             self.cluster_centers_,
             self.feature_weights_,
             results.center,
-            results.scale,
+            results.divisors,
         )
 
     @one_blas_thread()
@@ -252,7 +269,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             For a Dask collection a Dask array, computed when it is asked for.
         """
         checked = self._checked(X)
-        return lazy_labels(*checked) if is_dask(X) else nearest_centroids(*checked)[0]
+        if is_dask(X):
+            return lazy_labels(*checked, missing=self.results_.missing)
+        return nearest_centroids(*checked)[0]
 
     @one_blas_thread()
     def transform(self, X: Any) -> Array:
@@ -269,7 +288,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             For a Dask collection a Dask array, computed when it is asked for.
         """
         checked = self._checked(X)
-        return lazy_distances(*checked) if is_dask(X) else np.sqrt(centroid_distances(*checked))
+        if is_dask(X):
+            return lazy_distances(*checked, missing=self.results_.missing)
+        return np.sqrt(centroid_distances(*checked))
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -296,7 +317,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         rows, *_ = self._checked(X)
         mixture = partition_mixture(self.results_)
         if is_dask(X):
-            gain = lazy_gain(rows, *mixture).compute()
+            gain = lazy_gain(rows, *mixture, missing=self.results_.missing).compute()
             sample_weight = in_memory(sample_weight)
         else:
             gain = mixture_gain(rows, *mixture)

@@ -44,6 +44,7 @@ class FittedResults(Protocol):
     sample_weight: Array | None
     spread: Array | None
     decorrelation: Any
+    observed: Array | None
     bootstrap_: Any
     consistency_: Any
     stability_: Any

@@ -21,6 +21,7 @@ from ewp.common.types import Array
 __all__ = [
     "CrossMoments",
     "Decorrelation",
+    "check_complete",
     "given_shrinkage",
     "is_decorrelated",
     "shrinkage_intensity",
@@ -43,6 +44,15 @@ def is_decorrelated(scale: Any) -> bool:
     [True, True, False, False]
     """
     return isinstance(scale, str) and (scale == _NAME or scale.startswith(f"{_NAME}:"))
+
+
+def check_complete(complete: bool) -> None:
+    """Check that there are no missing values: a combination of columns needs all of them."""
+    if not complete:
+        raise ValueError(
+            'scale="decorrelate" needs all values of a row, but X has missing values: give '
+            'scale="standard" or None, or impute them before'
+        )
 
 
 def given_shrinkage(scale: str) -> float | None:
@@ -140,6 +150,7 @@ class Decorrelation:
         """
         if weight is not None and not weight.all():
             X, weight = X[weight > 0], weight[weight > 0]
+        check_complete(not np.isnan(X).any())
         mass = np.ones(len(X)) if weight is None else weight
         total = float(mass.sum())
         varying = X.max(axis=0) > X.min(axis=0)
@@ -176,6 +187,7 @@ class Decorrelation:
     @classmethod
     def of_moments(cls, moments: CrossMoments, shrinkage: float | None = None) -> Decorrelation:
         """Estimate from sums over rows that are not at hand."""
+        check_complete(not np.isnan(moments.first).any())
         total = moments.total
         mean = moments.first / total
         product = moments.second / total - np.outer(mean, mean)

@@ -144,7 +144,7 @@ def permuted_dispersions(
     Parameters
     ----------
     Z : ndarray of shape (n, q)
-        Columns, centred.
+        Columns, centred; a missing value (NaN) is permuted as others are.
     labels : ndarray of shape (n,)
     mass : ndarray of shape (n,) or None
         Weights, which stay with the labels.
@@ -159,6 +159,10 @@ def permuted_dispersions(
         columns are permuted alike, which keeps what they have in common.
     """
     n, q = Z.shape
+    absent = np.isnan(Z)
+    incomplete = bool(absent.any())
+    if incomplete:
+        marks, Z = (~absent).astype(float), np.where(absent, 0.0, Z)
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
     sizes = sizes[sizes > 0]
@@ -178,6 +182,13 @@ def permuted_dispersions(
         sums = (chosen @ Z).reshape(count, len(sizes), q)
         if mass is not None:
             squares = (chosen @ Z**2).reshape(sums.shape).sum(axis=1)
+        if incomplete:
+            seen = (chosen @ marks).reshape(sums.shape)
+            whole = np.maximum(seen.sum(axis=1), np.finfo(float).tiny)
+            total[part] = squares - sums.sum(axis=1) ** 2 / whole
+            between = np.divide(sums**2, seen, out=np.zeros_like(sums), where=seen > 0)
+            dispersion[part] = squares - between.sum(axis=1)
+            continue
         total[part] = squares - sums.sum(axis=1) ** 2 / masses.sum()
         sums **= 2
         dispersion[part] = squares - np.einsum("j,ijl->il", 1.0 / masses, sums)

@@ -110,6 +110,11 @@ def refine(
         raise ValueError("there is one cluster, and nothing to refine: fit two or more")
     chosen = _positions(results, features)
     source = fitted_data(results, X, sample_weight)
+    if np.isnan(source.X).any():
+        raise ValueError(
+            "refine() needs all values of a row, but the data have missing values: impute them, "
+            "fit the imputed data and refine that fit"
+        )
     rows, mass, labels = _rows_to_fit(source, results)
     place = prepare(rows, mass, labels, k, chosen)
     q = place.rows.shape[1]

@@ -51,7 +51,7 @@ def make_engine(
             made, rows = decorrelated_rows(source, given_shrinkage(scale))
             return ArrayEngine(rows, source.weight, n_jobs=n_jobs, decorrelation=made)
         return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs)
-    engine = DaskEngine(source.data, source.sample_weight, scale=scale)
+    engine = DaskEngine(source.data, source.sample_weight, scale=scale, missing=source.missing)
     distinct = engine.sample_for_starts(k).n
     if distinct < k:
         raise ValueError(

@@ -21,6 +21,9 @@ _FLOOR = 1e-4
 def dispersions_within(results: FittedResults) -> Array | None:
     """Sums of squares about the means of the clusters in data units, None if they are not known.
 
+    Of observed values, where some are missing; these are taken to be shared equally by the
+    clusters.
+
     Parameters
     ----------
     results : EWPResults
@@ -31,7 +34,7 @@ def dispersions_within(results: FittedResults) -> Array | None:
     mass = results.clusters["mass"].to_numpy(dtype=float)
     between = mass @ (results.centroids.to_numpy(dtype=float) - results.center) ** 2
     within: Array = np.maximum(mass.sum() * spread**2 - between, 0.0)
-    return within
+    return within if results.observed is None else within * results.observed
 
 
 def partition_mixture(results: FittedResults) -> tuple[Array, Array, Array, Array, Array]:
@@ -48,5 +51,7 @@ def partition_mixture(results: FittedResults) -> tuple[Array, Array, Array, Arra
     total, k = float(mass.sum()), np.count_nonzero(mass)
     # degrees of freedom; weights that are proportions have none to spare
     variance = spread**2 * total / (total - 1.0 if total > k else total)
+    if results.observed is not None:
+        squares = squares / results.observed
     within = np.maximum(squares / (total - k if total > k else total), _FLOOR * variance)
     return results.centroids.to_numpy(dtype=float), results.center, within, variance, mass

@@ -68,6 +68,9 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
         if engine.sample_weight is not None:
             inverse *= engine.sample_weight[rows]
         block *= np.sqrt(inverse / engine.total)[:, None]
+        if engine.missingness:
+            # a centroid is the mean of the observed values alone
+            block /= np.sqrt(engine.missingness.share[used])
         return block
 
     if len(used) <= _DENSE:

@@ -65,6 +65,7 @@ class FitOptions:
     random_state: Any = None
     n_jobs: int | None = None
     progress: bool | None = None
+    missing: str = "error"
 
     def settle(
         self,
@@ -137,7 +138,8 @@ class WarmStart(NamedTuple):
     """A partition that was found before: means of its clusters, and dispersions about them.
 
     Both are in data units, the dispersions summed over all rows; of decorrelated features the
-    dispersions are those of the uncorrelated columns.
+    dispersions are those of the uncorrelated columns, and where values are missing they are sums
+    over the observed ones.
     """
 
     centroids: Array
@@ -171,6 +173,8 @@ class Fit:
     s0, critical_exponent : float
     starts : StartRecord
         Where the starts ended.
+    observed : ndarray of shape (p,) or None
+        Share of the rows, by weight, in which every feature is observed; None if all are in all.
     """
 
     solution: Solution
@@ -187,6 +191,7 @@ class Fit:
     s0: float
     critical_exponent: float
     starts: StartRecord
+    observed: Array | None
 
     @property
     def labels(self) -> np.ndarray:
@@ -360,7 +365,7 @@ def fit_engine(
     centroids = engine.to_data_units(solution.theta)
     made = engine.decorrelation
     if made is None:
-        deviations = np.sqrt(engine.squares / engine.total) * engine.scale
+        deviations = np.sqrt(engine.squares / engine.total) * engine.divisors
     else:
         deviations = np.where(engine.varying, made.scale, 0.0)
     return Fit(
@@ -370,7 +375,7 @@ def fit_engine(
         # from the centroids in data units, as predictions are made
         engine.label(engine.to_engine_units(centroids), solution.weights),
         engine.center if made is None else made.center,
-        engine.scale if made is None else made.scale,
+        engine.divisors if made is None else made.scale,
         engine.squares,
         deviations,
         made,
@@ -379,4 +384,5 @@ def fit_engine(
         schedule.start,
         critical,
         starts,
+        engine.missingness.share if engine.missingness else None,
     )
