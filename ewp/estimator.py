@@ -238,21 +238,14 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.trace_ = results.objective_trace
         return self
 
-    def _checked(self, X: Any) -> tuple[Any, Array, Array, Array, Array]:
+    def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         if is_file_or_blocks(X):
             X = open_rows(X, self.results_.missing)
         X = as_table(X)
         rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
         remember_features(self, X, reset=False)
-        results = self.results_
-        return (
-            rows,
-            self.cluster_centers_,
-            self.feature_weights_,
-            results.center,
-            results.divisors,
-        )
+        return rows
 
     @one_blas_thread()
     def predict(self, X: Any) -> np.ndarray:
@@ -268,10 +261,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ndarray of shape (n_samples,)
             For a Dask collection a Dask array, computed when it is asked for.
         """
-        checked = self._checked(X)
+        rows, results = self._checked(X), self.results_
         if is_dask(X):
-            return lazy_labels(*checked, missing=self.results_.missing)
-        return nearest_centroids(*checked)[0]
+            return lazy_labels(rows, results)
+        return nearest_centroids(results.to_columns(rows), *results.metric())[0]
 
     @one_blas_thread()
     def transform(self, X: Any) -> Array:
@@ -287,10 +280,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ndarray of shape (n_samples, n_clusters)
             For a Dask collection a Dask array, computed when it is asked for.
         """
-        checked = self._checked(X)
+        rows, results = self._checked(X), self.results_
         if is_dask(X):
-            return lazy_distances(*checked, missing=self.results_.missing)
-        return np.sqrt(centroid_distances(*checked))
+            return lazy_distances(rows, results)
+        return np.sqrt(centroid_distances(results.to_columns(rows), *results.metric()))
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -314,7 +307,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         -------
         float
         """
-        rows, *_ = self._checked(X)
+        rows = self._checked(X)
         mixture = partition_mixture(self.results_)
         if is_dask(X):
             gain = lazy_gain(rows, *mixture, missing=self.results_.missing).compute()

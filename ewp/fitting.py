@@ -357,6 +357,7 @@ def to_results(
         sample_weight=source.weight,
         spread=found.deviations,
         observed=found.observed,
+        within=found.within,
         decorrelation=found.decorrelation,
         versions=versions(),
         data_sha256=data_hash(here) if hashed else None,

@@ -27,6 +27,8 @@ __all__ = [
     "Form",
     "Jobs",
     "Lam",
+    "Missing",
+    "MissingValues",
     "Number",
     "OutputOptions",
     "ReadOptions",
@@ -67,6 +69,13 @@ class Dispersion(StrEnum):
     between = "between"
 
 
+class Missing(StrEnum):
+    """What is done with missing values, on the command line."""
+
+    error = "error"
+    observed = "observed"
+
+
 Data = Annotated[
     str,
     typer.Argument(
@@ -89,6 +98,14 @@ Scaling = Annotated[Scale, typer.Option("--scale", help="What is done to the fea
 
 
 Form = Annotated[Dispersion, typer.Option("--dispersion", help="Form of the weights.")]
+
+
+MissingValues = Annotated[
+    Missing,
+    typer.Option(
+        "--missing", help="Missing values: an error, or observed to fit to the others of a row."
+    ),
+]
 
 
 Starts = Annotated[

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
-from ewp.common.types import Array
+from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.decorrelation import (
     CrossMoments,
@@ -186,64 +186,86 @@ def _deviations(engine: ArrayEngine, theta: Array, weights: Array) -> Deviations
 def _of_block(
     block: Any,
     function: Callable[..., Any],
-    metric: tuple[Array, ...],
+    arguments: tuple[Any, ...],
     missing: str,
+    columns: int,
     block_info: Any = None,
 ) -> Any:
-    """Apply a function of new rows and a metric to a block."""
+    """Apply a function of new rows and some arguments to a block."""
     if not len(block):  # a partition that a filter has emptied
-        block = np.zeros((1, len(metric[1])))
-        return function(block, *metric)[:0]
+        block = np.zeros((1, columns))
+        return function(block, *arguments)[:0]
     first_row = block_info[0]["array-location"][0][0] if block_info else 0
     with one_blas_thread():
-        return function(check_data(block, first_row=first_row, missing=missing), *metric)
+        return function(check_data(block, first_row=first_row, missing=missing), *arguments)
 
 
-def _labels(*rows_and_metric: Array) -> Array:
-    return nearest_centroids(*rows_and_metric)[0]
+class _Assignment(NamedTuple):
+    """What new rows are assigned with."""
+
+    metric: tuple[Array, ...]
+    decorrelation: Decorrelation | None
+
+    @classmethod
+    def of(cls, results: FittedResults) -> _Assignment:
+        return cls(results.metric(), results.decorrelation)
+
+    def columns(self, rows: Array) -> Array:
+        return rows if self.decorrelation is None else self.decorrelation.apply(rows)
 
 
-def _distances(*rows_and_metric: Array) -> Array:
-    return np.sqrt(centroid_distances(*rows_and_metric))
+def _labels(rows: Array, how: _Assignment) -> Array:
+    return nearest_centroids(how.columns(rows), *how.metric)[0]
 
 
-def lazy_labels(X: Any, *metric: Array, missing: str = "error") -> Any:
+def _distances(rows: Array, how: _Assignment) -> Array:
+    return np.sqrt(centroid_distances(how.columns(rows), *how.metric))
+
+
+def lazy_labels(X: Any, results: FittedResults) -> Any:
     """Labels of Dask rows as a Dask array that is computed when asked for.
 
     Parameters
     ----------
     X : dask array or DataFrame
-    *metric : ndarray
-        Centroids in data units, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
-    missing : {"error", "observed"}
-        As in `ewp.EWP`.
+    results : EWPResults
     """
-    return _as_array(X).map_blocks(
-        _of_block, function=_labels, metric=metric, missing=missing, drop_axis=1, dtype=np.intp
+    array = _as_array(X)
+    return array.map_blocks(
+        _of_block,
+        function=_labels,
+        arguments=(_Assignment.of(results),),
+        missing=results.missing,
+        columns=array.shape[1],
+        drop_axis=1,
+        dtype=np.intp,
     )
 
 
 def lazy_gain(X: Any, *mixture: Array, missing: str = "error") -> Any:
     """Log-densities that Dask rows gain from a partition, see `ewp.metrics.mixture_gain`."""
-    return _as_array(X).map_blocks(
+    array = _as_array(X)
+    return array.map_blocks(
         _of_block,
         function=mixture_gain,
-        metric=mixture,
+        arguments=mixture,
         missing=missing,
+        columns=array.shape[1],
         drop_axis=1,
         dtype=np.float64,
     )
 
 
-def lazy_distances(X: Any, *metric: Array, missing: str = "error") -> Any:
+def lazy_distances(X: Any, results: FittedResults) -> Any:
     """Distances (not squared) of Dask rows to all centroids, see `lazy_labels`."""
     array = _as_array(X)
     return array.map_blocks(
         _of_block,
         function=_distances,
-        metric=metric,
-        missing=missing,
-        chunks=(array.chunks[0], (len(metric[0]),)),
+        arguments=(_Assignment.of(results),),
+        missing=results.missing,
+        columns=array.shape[1],
+        chunks=(array.chunks[0], (results.n_clusters,)),
         dtype=np.float64,
     )
 
@@ -276,6 +298,7 @@ class DaskEngine(Engine):
         self._compute, self._delayed = compute, delayed
         array = _as_array(X)
         self.n, self.p = array.shape
+        self._names = list(X.columns) if hasattr(X, "columns") else list(range(self.p))
         if not self.n or not self.p:
             raise ValueError(f"X is empty: it has {self.n} rows and {self.p} columns")
         self.n_jobs = 1
@@ -352,7 +375,7 @@ class DaskEngine(Engine):
             shift = np.where(np.isnan(shift), found, shift)
         nowhere = np.flatnonzero(np.isnan(shift))
         if len(nowhere):
-            raise ValueError(without_values("column", list(nowhere)))
+            raise ValueError(without_values("column", [self._names[i] for i in nowhere.tolist()]))
         return shift
 
     def _sums(self, parts: list[Any], shift: Array) -> tuple[float, Array, Array, Array]:

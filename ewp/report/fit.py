@@ -74,7 +74,7 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
         "more_clusters": max(results.n_clusters - _MOST_CLUSTERS, 0),
         "weighted": is_weighted(results),
         "weights": heaviest(features, order[:TOP]),
-        "columns": [name for name in ("explained", "p") if name in features],
+        "columns": [name for name in ("missing", "explained", "p") if name in features],
         "intervals": "lower" in features,
         "more_features": others(results, order),
         "csv": as_csv(features, order),
@@ -254,6 +254,8 @@ def feature_table(results: FittedResults) -> pd.DataFrame:
     if results.bootstrap_ is not None:
         found = results.bootstrap_.weight_intervals(0.95, results.bootstrap_.method)
         table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
+    if results.observed is not None:
+        table["missing"] = 1.0 - results.observed
     explained = variance_explained(results)
     if explained is not None:
         table["explained"] = explained
@@ -281,6 +283,8 @@ def heaviest(table: pd.DataFrame, order: np.ndarray) -> list[dict[str, Any]]:
                 "from": round(100 * row["lower"] / top, 2),
                 "to": round(100 * row["upper"] / top, 2),
             }
+        if "missing" in row:
+            line["missing"] = percent(row["missing"])
         if "explained" in row:
             line["explained"] = percent(row["explained"])
         if "p" in row:

@@ -21,20 +21,21 @@ _FLOOR = 1e-4
 def dispersions_within(results: FittedResults) -> Array | None:
     """Sums of squares about the means of the clusters in data units, None if they are not known.
 
-    Of observed values, where some are missing; these are taken to be shared equally by the
-    clusters.
+    Of observed values, where some are missing.
 
     Parameters
     ----------
     results : EWPResults
     """
+    if results.within is not None:
+        return results.within
     spread = column_deviations(results)
     if spread is None:
         return None
     mass = results.clusters["mass"].to_numpy(dtype=float)
     between = mass @ (results.centroids.to_numpy(dtype=float) - results.center) ** 2
     within: Array = np.maximum(mass.sum() * spread**2 - between, 0.0)
-    return within if results.observed is None else within * results.observed
+    return within
 
 
 def partition_mixture(results: FittedResults) -> tuple[Array, Array, Array, Array, Array]:

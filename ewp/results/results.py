@@ -111,6 +111,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     observed : numpy.ndarray or None
         Share of the rows in which every feature is observed, by weight; None if nothing is
         missing. Terms of a feature are divided by it in all distances, sums of squares too.
+    within : numpy.ndarray or None
+        Sums of squares of the observed values of every feature about their centroids, in data
+        units, where values are missing.
     call : str
         The call that gives these results again from the same data, which it calls X: equal to the
         last bit with the same versions. Options are as they were stated, and there is always a
@@ -175,6 +178,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     data_sha256: str | None = None
     refinement_: Refinement | None = None
     observed: np.ndarray | None = None
+    within: np.ndarray | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")

@@ -71,9 +71,9 @@ _STARTS = "starts"
 #: How to have the fit again, which files of before do not tell.
 _ORIGIN = ("call", "calls", "versions", "data_sha256")
 _FRAMES = ("objective_trace", "clusters")
-_COLUMN_VECTORS = ("center", "scale", "prior", "spread", "observed")
+_COLUMN_VECTORS = ("center", "scale", "prior", "spread", "observed", "within")
 #: Those that not all fits have.
-_OPTIONAL = ("spread", "observed")
+_OPTIONAL = ("spread", "observed", "within")
 #: Parts of the map to uncorrelated columns, where features were decorrelated.
 _DECORRELATION = ("center", "scale", "axes", "roots", "rest", "shrinkage")
 #: A float that JSON cannot express is written as {"float": "inf"}.
@@ -216,6 +216,10 @@ def _check_numbers(fields: dict[str, Any]) -> None:
             raise ValueError(f"{name} has values beyond {_LARGEST:g}")
     if (share := fields["observed"]) is not None and not ((share > 0) & (share <= 1)).all():
         raise ValueError("observed shares must be above 0 and at most 1")
+    if (share is None) != (fields["within"] is None):
+        raise ValueError("observed shares and sums of squares belong together")
+    if share is not None and not (np.isfinite(fields["within"]) & (fields["within"] >= 0)).all():
+        raise ValueError("sums of squares must be finite and not negative")
     if not np.isclose(fields["weights"].sum(), 1.0):
         raise ValueError("the weights do not sum to 1")
     if not fields["clusters"]["mass"].sum() > 0:

@@ -175,6 +175,9 @@ class Fit:
         Where the starts ended.
     observed : ndarray of shape (p,) or None
         Share of the rows, by weight, in which every feature is observed; None if all are in all.
+    within : ndarray of shape (p,) or None
+        Sums of squares of the observed values about their centroids in data units, where values
+        are missing: they do not follow from the centroids and the clusters' masses then.
     """
 
     solution: Solution
@@ -192,6 +195,7 @@ class Fit:
     critical_exponent: float
     starts: StartRecord
     observed: Array | None
+    within: Array | None
 
     @property
     def labels(self) -> np.ndarray:
@@ -368,6 +372,10 @@ def fit_engine(
         deviations = np.sqrt(engine.squares / engine.total) * engine.divisors
     else:
         deviations = np.where(engine.varying, made.scale, 0.0)
+    within = None
+    if engine.missingness:
+        about = engine.deviations(engine.to_engine_units(centroids), solution.weights)
+        within = about.squares * engine.scale**2
     return Fit(
         solution,
         centroids,
@@ -385,4 +393,5 @@ def fit_engine(
         critical,
         starts,
         engine.missingness.share if engine.missingness else None,
+        within,
     )
