@@ -29,6 +29,7 @@ from validation.studies import (
     figures,
     glioma,
     hindsight,
+    missing,
     real_sets,
     selection,
     simulations,
@@ -75,6 +76,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         uncertainty.uncertainty_section,
         sparse.wide_section,
         sparse.annealed_section,
+        missing.missing_section,
     ),
 }
 

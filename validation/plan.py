@@ -15,6 +15,7 @@ from validation.studies import (
     figures,
     glioma,
     hindsight,
+    missing,
     real_sets,
     selection,
     simulations,
@@ -58,6 +59,10 @@ _LISTS = (
     uncertainty.level_cells,
     sparse.wide_cells,
     sparse.annealed_cells,
+    missing.simulated_cells,
+    missing.real_cells,
+    missing.holes_cells,
+    missing.not_random_cells,
 )
 
 

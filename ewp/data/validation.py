@@ -192,8 +192,9 @@ def _count_missing(X: Array, columns: pd.Index, first_row: int) -> str:
         rows += int(absent.any(axis=1).sum())
         hit |= absent.any(axis=0)
     values = "1 missing value" if count == 1 else f"{count} missing values"
+    part = f" from row {first_row} on" if first_row else ""  # blocks are looked at one by one
     return (
-        f"Input X contains NaN: {values}, in {rows} of {len(X)} rows and {int(hit.sum())} of "
+        f"Input X contains NaN: {values}, in {rows} of {len(X)} rows{part} and {int(hit.sum())} of "
         f'{len(hit)} columns, first in {first}; EWP with missing="observed" fits to the values '
         "that are observed; or drop these rows, or impute the values"
     )
