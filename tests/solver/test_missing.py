@@ -14,6 +14,7 @@ from ewp.solver.breathing import WeightedPoints
 from ewp.solver.critical_exponent import engine_critical_exponent
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import centroid_step
+from ewp.solver.multistart import StartPlan
 from tests.support.results import assert_identical
 from tests.support.strategies import SLOW
 
@@ -173,3 +174,17 @@ def test_clusters_are_recovered_and_weights_do_not_follow_holes():
 
     assert normalized_mutual_info_score(labels, found.labels) > 0.97
     assert found.weights.iloc[holey] == pytest.approx(full.weights.iloc[holey], rel=0.05)
+
+
+def test_where_much_is_missing_one_start_is_not_enough():
+    """Large data have one automatic start, which may miss the relevant features."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 30))
+    plans = []
+    for share in (0.0, 0.1, 0.4):
+        Z = X.copy()
+        Z[rng.random(X.shape) < share] = np.nan
+        plans.append(StartPlan.of("auto", ArrayEngine(Z), 10))
+    assert [plan.most for plan in plans] == [1, 1, 4]
+    assert plans[2].fewest == 4
+    assert StartPlan.of(2, ArrayEngine(Z), 10).most == 2
