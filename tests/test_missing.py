@@ -274,3 +274,14 @@ def test_the_estimator_assigns_decorrelated_rows_as_its_results_do():
     lazy = da.from_array(X, chunks=(64, 5))
     np.testing.assert_array_equal(model.predict(lazy).compute(), model.labels_)
     np.testing.assert_allclose(model.transform(lazy).compute(), model.transform(X), rtol=1e-9)
+
+
+def test_a_grid_of_ones_own_is_that_of_complete_data():
+    """In expectation: sums of squares stand for all rows."""
+    X, _, _ = make_simulation2(4, n=4000, p=6, random_state=0)
+    Z = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    Z[np.isnan(Z).all(axis=1), 0] = 0.5
+    own = ewp.lambda_path(Z, 4, missing="observed")
+    np.testing.assert_allclose(own, ewp.lambda_path(X, 4), rtol=0.1)
+    with pytest.raises(ValueError, match="missing values"):
+        ewp.lambda_path(Z, 4)

@@ -222,6 +222,20 @@ def _distances(rows: Array, how: _Assignment) -> Array:
     return np.sqrt(centroid_distances(how.columns(rows), *how.metric))
 
 
+def _lazily(
+    X: Any, function: Callable[..., Any], arguments: tuple[Any, ...], missing: str, **shape: Any
+) -> Any:
+    """Apply a function to new rows, block by block, when the result is asked for."""
+    return X.map_blocks(
+        _of_block,
+        function=function,
+        arguments=arguments,
+        missing=missing,
+        columns=X.shape[1],
+        **shape,
+    )
+
+
 def lazy_labels(X: Any, results: FittedResults) -> Any:
     """Labels of Dask rows as a Dask array that is computed when asked for.
 
@@ -230,44 +244,20 @@ def lazy_labels(X: Any, results: FittedResults) -> Any:
     X : dask array or DataFrame
     results : EWPResults
     """
-    array = _as_array(X)
-    return array.map_blocks(
-        _of_block,
-        function=_labels,
-        arguments=(_Assignment.of(results),),
-        missing=results.missing,
-        columns=array.shape[1],
-        drop_axis=1,
-        dtype=np.intp,
-    )
+    how = (_Assignment.of(results),)
+    return _lazily(_as_array(X), _labels, how, results.missing, drop_axis=1, dtype=np.intp)
 
 
 def lazy_gain(X: Any, *mixture: Array, missing: str = "error") -> Any:
     """Log-densities that Dask rows gain from a partition, see `ewp.metrics.mixture_gain`."""
-    array = _as_array(X)
-    return array.map_blocks(
-        _of_block,
-        function=mixture_gain,
-        arguments=mixture,
-        missing=missing,
-        columns=array.shape[1],
-        drop_axis=1,
-        dtype=np.float64,
-    )
+    return _lazily(_as_array(X), mixture_gain, mixture, missing, drop_axis=1, dtype=np.float64)
 
 
 def lazy_distances(X: Any, results: FittedResults) -> Any:
     """Distances (not squared) of Dask rows to all centroids, see `lazy_labels`."""
-    array = _as_array(X)
-    return array.map_blocks(
-        _of_block,
-        function=_distances,
-        arguments=(_Assignment.of(results),),
-        missing=results.missing,
-        columns=array.shape[1],
-        chunks=(array.chunks[0], (results.n_clusters,)),
-        dtype=np.float64,
-    )
+    array, how = _as_array(X), (_Assignment.of(results),)
+    chunks = array.chunks[0], (results.n_clusters,)
+    return _lazily(array, _distances, how, results.missing, chunks=chunks, dtype=np.float64)
 
 
 class DaskEngine(Engine):

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ewp
 from ewp.data import canonical as rows_module
 from ewp.engine import array as engine_module
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.solver.iterate import centroid_step
 from tests.support import reference
+from tests.support.results import assert_identical
 from tests.support.strategies import SLOW
 
 
@@ -189,3 +191,14 @@ def test_equal_rows_are_equal_where_values_are_missing_too():
     assert rows_module.distinct_groups(filled, None)[1] == 3
     _, first = ArrayEngine(X).canonical
     assert first.sum() == 3
+
+
+def test_processes_agree_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(0, 3, (6, 5)), 2000, axis=0) + rng.standard_normal((12000, 5))
+    X[:, 1:][rng.random((12000, 4)) < 0.2] = np.nan
+    fits = [
+        ewp.fit(X, 6, 3000.0, n_init=1, random_state=0, n_jobs=jobs, missing="observed")
+        for jobs in (1, 2)
+    ]
+    assert_identical(*fits)

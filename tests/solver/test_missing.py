@@ -105,6 +105,9 @@ def test_the_collapsed_point_loses_its_stability_at_the_critical_exponent(standa
     engine = ArrayEngine(X, scale="standard" if standard else None)
     w = rng.dirichlet(np.ones(5))
     critical = engine_critical_exponent(engine, w)
+    if not standard:
+        public = ewp.critical_exponent(X, weights=w, missing="observed")
+        assert public == pytest.approx(critical, rel=1e-9)
     assert critical_exponents(engine, w[None])[0] == pytest.approx(critical, abs=1e-2)
     share = 0.5 / (1.0 - critical)  # the largest eigenvalue
     for s, grows in ((critical - 0.05, True), (critical + 0.05, False)):

@@ -81,32 +81,28 @@ def real_cells() -> list[Cell]:
     ]
 
 
-def holes_cells() -> list[Cell]:
-    """One relevant feature with half of its values missing."""
+def _draws(task: str, quick: float) -> list[Cell]:
+    """Draws at all shares; one of them is in the quick run."""
     return [
         Cell(
-            "missing.holes",
+            f"missing.{task}",
             {"share": share, "seed": seed},
-            rank=0 if seed < 1 and share == 0.2 else 3,
+            rank=0 if seed < 1 and share == quick else 3,
             chooses=False,
         )
         for seed in range(_DRAWS)
         for share in SHARES
     ]
+
+
+def holes_cells() -> list[Cell]:
+    """One relevant feature with half of its values missing."""
+    return _draws("holes", 0.2)
 
 
 def not_random_cells() -> list[Cell]:
     """The largest values of the relevant features missing."""
-    return [
-        Cell(
-            "missing.not_random",
-            {"share": share, "seed": seed},
-            rank=0 if seed < 1 and share == 0.4 else 3,
-            chooses=False,
-        )
-        for seed in range(_DRAWS)
-        for share in SHARES
-    ]
+    return _draws("not_random", 0.4)
 
 
 def with_missing(X: np.ndarray, share: float, seed: int) -> np.ndarray:
