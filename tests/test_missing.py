@@ -285,3 +285,17 @@ def test_a_grid_of_ones_own_is_that_of_complete_data():
     np.testing.assert_allclose(own, ewp.lambda_path(X, 4), rtol=0.1)
     with pytest.raises(ValueError, match="missing values"):
         ewp.lambda_path(Z, 4)
+
+
+def test_columns_that_hold_nothing_where_rows_count():
+    """Constant where observed, or observed in rows without weight alone."""
+    nan = np.nan
+    X = np.array([[1.0, 3.0, nan], [2.0, nan, nan], [7.0, 3.0, 5.0], [8.0, nan, nan]])
+    found = ewp.fit(
+        X, 2, 1.0, sample_weight=[1, 1, 0, 1], missing="observed", n_init=1, random_state=0
+    )
+    np.testing.assert_array_equal(found.weights, [1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(found.centroids["x2"], [5.0, 5.0])
+    np.testing.assert_array_equal(found.centroids["x1"], [3.0, 3.0])
+    with pytest.raises(ValueError, match="one value wherever it is observed"):
+        ewp.fit([[1.0, nan], [nan, 2.0], [1.0, 2.0]], 2, 1.0, missing="observed")

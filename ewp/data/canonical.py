@@ -141,7 +141,9 @@ def observed_mass(X: Array, sample_weight: Array | None, columns: np.ndarray) ->
 
 
 def observed_means(X: Array, sample_weight: Array | None, columns: np.ndarray) -> Array:
-    """Weighted means of the observed values of columns, 0 where there are none.
+    """Weighted means of the observed values of columns.
+
+    Plain means where none of them has a weight, 0 where there are none.
 
     Summed about an observed value, as `column_means` are about a row.
     """
@@ -152,7 +154,9 @@ def observed_means(X: Array, sample_weight: Array | None, columns: np.ndarray) -
         mean[new] = values[first, np.flatnonzero(new)]
         if not np.isnan(mean).any():
             break
-    mean[np.isnan(mean)] = 0.0
+    nowhere = np.isnan(mean)
+    if nowhere.any():  # rows without weight, and their labels, need a place too
+        mean[nowhere] = 0.0 if sample_weight is None else observed_means(X, None, columns[nowhere])
     for _ in range(2):
         correction, mass = np.zeros(len(mean)), np.zeros(len(mean))
         for values, seen in _observed_blocks(X, sample_weight, columns):

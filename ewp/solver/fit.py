@@ -343,6 +343,11 @@ def fit_engine(
     Fit
     """
     k = options.n_clusters
+    if k > 1 and engine.missingness and not engine.varying.any():
+        raise ValueError(
+            "every column of X has one value wherever it is observed, and nothing tells rows "
+            "apart; ask for one cluster"
+        )
     check_spread(engine.squares, k)
     prior = default_prior(engine.varying) if options.prior is None else options.prior
     rule = RelativeEntropy.make(options.penalty, engine.squares, prior, between=options.between)
