@@ -6,6 +6,7 @@ an `EWPResults`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -28,8 +29,13 @@ from ewp.data.validation import (
     remember_features,
     row_names,
 )
-from ewp.engine.array import centroid_distances, nearest_centroids
-from ewp.engine.dask import lazy_distances, lazy_gain, lazy_labels
+from ewp.engine.dask import (
+    lazy_distances,
+    lazy_gain,
+    lazy_labels,
+    new_distances,
+    new_labels,
+)
 from ewp.fitting import fit_model
 from ewp.metrics import mixture_gain
 from ewp.results.partition import partition_mixture
@@ -78,10 +84,16 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         others begin at the limit problem (all are annealed without a polish), and the lowest are
         polished; more starts from the same seed never give a higher objective. "auto" makes
         starts until several of them have found the best objective: at least 20 and at most 100
-        on small data, one or two on large ones. `results_.starts` says where they ended. An array
-        for `init` is one start.
-    scale : {"auto", "standard", None}, default="auto"
-        "standard" divides every column by its standard deviation, None leaves it. "auto" is
+        on small data, one or two on large ones. Where features outnumber rows and are 500 or
+        more, partitions of sparse k-means are starts in addition. `results_.starts` says where
+        all ended. An array for `init` is one start.
+    scale : {"auto", "standard", "decorrelate", None}, default="auto"
+        "standard" divides every column by its standard deviation, None leaves it. "decorrelate"
+        puts in the place of every feature the part of it that the others do not explain (ZCA-cor
+        sphering: standardised rows times :math:`P^{-1/2}`, with the correlation matrix P), so that
+        clusters which correlation hides are seen and weights still belong to features; centroids
+        stay in data units. Correlations are shrunk towards zero by an estimated share, or by the
+        one in "decorrelate:0.25". Features that `prior` excludes have no part in it. "auto" is
         chosen with `lam`; with a number for `lam` it is None, as in the paper.
     dispersion : {"auto", "within", "between"}, default="auto"
         "within" rewards features with a small dispersion within clusters, as the paper does;
@@ -127,8 +139,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centroids in data units.
     feature_weights_ : ndarray of shape (n_features,)
-        Weights, not negative, summing to 1. They refer to standardised features if these were
-        used.
+        Weights, not negative, summing to 1. They refer to standardised or decorrelated features
+        if these were used.
     objective_ : float
         Limit objective :math:`f_{-\infty}`.
     lam_, s0_ : float
@@ -146,6 +158,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     ----------
     Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means
     clustering. Proceedings of AISTATS, PMLR 108, 691-701.
+
+    Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American
+    Statistician 72, 309-314.
 
     Examples
     --------
@@ -239,6 +254,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return self
 
     def _checked(self, X: Any) -> Any:
+        """Rows as they are, checked, with the names of the fit's features."""
         check_is_fitted(self)
         if is_file_or_blocks(X):
             X = open_rows(X, self.results_.missing)
@@ -246,6 +262,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
         remember_features(self, X, reset=False)
         return rows
+
+    def _answer(
+        self, X: Any, function: Callable[..., Any], lazy: Callable[..., Any], *metric: Array
+    ) -> Any:
+        """Apply a function of rows and a metric, a lazy one to a Dask collection."""
+        results = self.results_
+        if is_dask(X):
+            return lazy(X, *metric, made=results.decorrelation, missing=results.missing)
+        return function(results.to_columns(X), *metric)
 
     @one_blas_thread()
     def predict(self, X: Any) -> np.ndarray:
@@ -261,10 +286,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ndarray of shape (n_samples,)
             For a Dask collection a Dask array, computed when it is asked for.
         """
-        rows, results = self._checked(X), self.results_
-        if is_dask(X):
-            return lazy_labels(rows, results)
-        return nearest_centroids(results.to_columns(rows), *results.metric())[0]
+        rows, metric = self._checked(X), self.results_.metric()
+        labels: np.ndarray = self._answer(rows, new_labels, lazy_labels, *metric)
+        return labels
 
     @one_blas_thread()
     def transform(self, X: Any) -> Array:
@@ -280,10 +304,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ndarray of shape (n_samples, n_clusters)
             For a Dask collection a Dask array, computed when it is asked for.
         """
-        rows, results = self._checked(X), self.results_
-        if is_dask(X):
-            return lazy_distances(rows, results)
-        return np.sqrt(centroid_distances(results.to_columns(rows), *results.metric()))
+        rows, metric = self._checked(X), self.results_.metric()
+        distances: Array = self._answer(rows, new_distances, lazy_distances, *metric)
+        return distances
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -293,8 +316,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         features; the score is the mean of its log-density at the rows of X minus that of a single
         Gaussian. It is larger the better, does not change with the units of a feature, and on rows
         that were not fitted it compares penalties, scalings, forms and numbers of clusters, as in
-        scikit-learn's ``GridSearchCV``. A penalty there is in the units of a sum over the rows of
-        a training fold; `ewp.select_lambda` takes care of that, and fits in common passes.
+        scikit-learn's ``GridSearchCV``. For ``scale="decorrelate"`` mixture and single Gaussian
+        are those of the uncorrelated columns: both know the correlations, so that these gain
+        nothing, while for the other scalings they may. A penalty in a search is in the units of a
+        sum over the rows of a training fold; `ewp.select_lambda` takes care of that, and fits in
+        common passes.
 
         Parameters
         ----------
@@ -309,11 +335,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """
         rows = self._checked(X)
         mixture = partition_mixture(self.results_)
+        gain = self._answer(rows, mixture_gain, lazy_gain, *mixture)
         if is_dask(X):
-            gain = lazy_gain(rows, *mixture, missing=self.results_.missing).compute()
-            sample_weight = in_memory(sample_weight)
-        else:
-            gain = mixture_gain(rows, *mixture)
+            gain, sample_weight = gain.compute(), in_memory(sample_weight)
         weight = check_sample_weight(sample_weight, len(gain), row_names(X))
         return float(np.average(gain, weights=weight))
 

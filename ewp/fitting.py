@@ -44,6 +44,7 @@ from ewp.solver.fit import Fit, FitOptions, WarmStart, fit_engine
 
 __all__ = [
     "FittedModel",
+    "check_scale",
     "fit_model",
     "refit",
     "state_options",
@@ -192,9 +193,10 @@ def warn_of_outliers(source: ArraySource | DaskSource, engine: Engine | None = N
         told = describe_outliers(source)
     else:
         assert engine is not None
-        reach = np.sqrt(engine.squares * engine.n / engine.total) * engine.scale
-        sample = engine.sample_for_starts(2).X
-        told = describe_outliers(source, sample, (engine.center - reach, engine.center + reach))
+        reach = np.sqrt(engine.n) * engine.column_deviations
+        sample, made = engine.sample_for_starts(2).X, engine.decorrelation
+        rows = sample if made is None else made.invert(sample)
+        told = describe_outliers(source, rows, (engine.means - reach, engine.means + reach))
     if told is not None:
         warnings.warn(told, OutlierWarning, stacklevel=5)
 
@@ -242,7 +244,9 @@ def fit_model(
         options = outcome.apply(options, factor)
         warm_starts += outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:
-        engine = make_engine(source, k, scale=options.scale, n_jobs=options.n_jobs)
+        engine = make_engine(
+            source, k, scale=options.scale, prior=options.prior, n_jobs=options.n_jobs
+        )
         if isinstance(source, DaskSource):
             warn_of_outliers(source, engine)
         if stated.scale == "auto" and outcome is None:
@@ -270,12 +274,12 @@ def refit(
     results: EWPResults, *, X: Any = None, sample_weight: Any = None, **options: Any
 ) -> EWPResults:
     """Fit the data of results again, see `EWPResults.refit`."""
-    rows, own = results.rows_of(X)
-    if own and sample_weight is not None:
+    rows, held = results.rows_of(X)
+    if held and sample_weight is not None:
         raise ValueError(
             "sample_weight belongs to X: these results hold their data and weights themselves"
         )
-    weight = results.sample_weight if own else sample_weight
+    weight = results.sample_weight if held else sample_weight
     if weight is None and is_weighted(results):
         raise ValueError(
             "the fit had sample weights, which these results do not hold: pass X and sample_weight"
@@ -289,7 +293,9 @@ def refit(
     asked = dataclasses.replace(results.fit_options, **options)
     dispersion = dispersions_within(results)
     known = []
-    if asked.n_clusters == results.n_clusters and asked.polish and dispersion is not None:
+    own = results.fit_options
+    alike = asked.scale == own.scale or not (asked.decorrelates or own.decorrelates)
+    if alike and asked.n_clusters == results.n_clusters and asked.polish and dispersion is not None:
         known = [WarmStart(results.centroids.to_numpy(dtype=float), dispersion)]
     again = fit_model(rows, weight, asked, SelectionOptions(), known).results
     if results.call:
@@ -367,7 +373,7 @@ def to_results(
 def _tabulate_starts(found: Fit) -> pd.DataFrame:
     """One row per distinct optimum, the lowest first."""
     starts = found.starts
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "objective": starts.optima,
             "gap_per_row": (starts.optima - starts.optima[0]) / found.total,
@@ -375,3 +381,6 @@ def _tabulate_starts(found: Fit) -> pd.DataFrame:
             "ari": starts.agreement,
         }
     )
+    if starts.sparse:
+        table.insert(3, "sparse", starts.sparse_counts)
+    return table

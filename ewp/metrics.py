@@ -22,10 +22,14 @@ __all__ = [
     "group_means",
     "jaccard",
     "match_labels",
+    "mean_rand_index",
     "mean_silhouette",
     "mixture_gain",
+    "overlap",
+    "overlap_order",
     "rand_index",
     "silhouettes",
+    "similarities",
 ]
 
 _MOST_SILHOUETTES = 10_000
@@ -61,6 +65,43 @@ def rand_index(one: np.ndarray, two: np.ndarray, copies: Array | None = None) ->
     both, first, second = _pairs(cells), _pairs(cells.sum(axis=1)), _pairs(cells.sum(axis=0))
     expected, most = first * second / max(_pairs(cells.sum()), 1.0), (first + second) / 2
     return 1.0 if most == expected else (both - expected) / (most - expected)
+
+
+def mean_rand_index(partitions: np.ndarray, copies: Array | None = None) -> float:
+    """Mean adjusted Rand index of all pairs of partitions of the same rows.
+
+    Parameters
+    ----------
+    partitions : ndarray of int of shape (m, n)
+        Labels from 0 on; at least two partitions.
+    copies : ndarray of shape (n,) or None
+        How many rows every row stands for.
+
+    Examples
+    --------
+    >>> labels = np.array([[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 1, 0]])
+    >>> pairs = [(0, 1), (0, 2), (1, 2)]
+    >>> round(mean_rand_index(labels), 3)
+    0.333
+    >>> round(float(np.mean([rand_index(labels[i], labels[j]) for i, j in pairs])), 3)
+    0.333
+    """
+    m, n = partitions.shape
+    k = int(partitions.max()) + 1
+    member = np.zeros((m, k, n))
+    member[np.arange(m)[:, None], partitions, np.arange(n)] = 1.0
+    flat = member.reshape(m * k, n)
+    cells = (flat if copies is None else flat * copies) @ flat.T
+    both = np.maximum(cells * (cells - 1.0), 0.0).reshape(m, k, m, k).sum(axis=(1, 3)) / 2
+    # cells of a partition with itself are its clusters
+    alone, every = np.diag(both), _pairs(np.array(n if copies is None else copies.sum()))
+    one, two = np.triu_indices(m, 1)
+    expected = alone[one] * alone[two] / max(every, 1.0)
+    most = (alone[one] + alone[two]) / 2
+    varies = most != expected
+    found = np.ones(len(one))
+    found[varies] = (both[one, two] - expected)[varies] / (most - expected)[varies]
+    return float(found.mean())
 
 
 def _pairs(count: Array) -> float:
@@ -101,8 +142,7 @@ def match_labels(labels: np.ndarray, reference: np.ndarray, k: int) -> np.ndarra
     array([1, 0, 2])
     """
     count = int(labels.max()) + 1
-    table = np.zeros((k, count))
-    np.add.at(table, (reference, labels), 1.0)
+    table = overlap(reference, labels, k)[:, :count]
     wanted, found = linear_sum_assignment(table, maximize=True)
     numbers = np.full(count, -1)
     numbers[found] = wanted
@@ -111,13 +151,55 @@ def match_labels(labels: np.ndarray, reference: np.ndarray, k: int) -> np.ndarra
     return numbers
 
 
+def overlap(original: np.ndarray, found: np.ndarray, k: int) -> np.ndarray:
+    """Numbers of rows that clusters share, a table of at least (k, k).
+
+    Parameters
+    ----------
+    original, found : ndarray of int of shape (m,)
+        Clusters of the same rows, counted from 0; those of the original are less than `k`.
+    k : int
+
+    Examples
+    --------
+    >>> overlap(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), 3)
+    array([[0, 2, 0],
+           [1, 0, 1],
+           [0, 0, 0]])
+    """
+    columns = max(k, int(found.max(initial=0)) + 1)
+    place = original.astype(np.intp) * columns + found
+    table: np.ndarray = np.bincount(place, minlength=k * columns).reshape(k, columns)
+    return table
+
+
+def overlap_order(shared: np.ndarray) -> np.ndarray:
+    """Order that brings found clusters to the original ones, so that most rows are shared.
+
+    By the Hungarian method. Two clusters with a Jaccard similarity above 0.5 are always partners:
+    giving them to others would lose more rows than it gains.
+
+    Parameters
+    ----------
+    shared : ndarray of shape (k, k)
+        From `overlap`.
+
+    Examples
+    --------
+    >>> overlap_order(overlap(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 2]), 3))
+    array([1, 0, 2])
+    """
+    order: np.ndarray = linear_sum_assignment(shared, maximize=True)[1]
+    return order
+
+
 def jaccard(original: np.ndarray, found: np.ndarray, k: int) -> Array:
     """Jaccard similarity of each original cluster to the most similar one found.
 
     Parameters
     ----------
-    original, found : ndarray of shape (m,)
-        Clusters of the same rows, counted from 0; those of the original are less than `k`.
+    original, found : ndarray of int of shape (m,)
+        As in `overlap`.
     k : int
 
     Returns
@@ -130,11 +212,13 @@ def jaccard(original: np.ndarray, found: np.ndarray, k: int) -> Array:
     >>> jaccard(np.array([0, 0, 0, 1, 1]), np.array([2, 2, 0, 0, 0]), 3).round(3)
     array([0.667, 0.667, 0.   ])
     """
-    shared = np.zeros((k, int(found.max()) + 1))
-    np.add.at(shared, (original, found), 1.0)
+    return similarities(overlap(original, found, k))
+
+
+def similarities(shared: np.ndarray) -> Array:
+    """Jaccard similarities of a table from `overlap`, see `jaccard`."""
     union = shared.sum(axis=1, keepdims=True) + shared.sum(axis=0) - shared
-    similarity = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-    best: Array = similarity.max(axis=1)
+    best: Array = (shared / np.maximum(union, 1)).max(axis=1)
     return best
 
 

@@ -26,13 +26,17 @@ from ewp.engine import rows_for_selection
 from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome
-from ewp.selection.search import ROUNDING, paired_difference
+from ewp.selection.prediction_strength import largest_strong
+from ewp.selection.search import ROUNDING, Candidate, paired_difference
 from ewp.solver.fit import FitOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["KSelection", "LambdaSelection", "select_k", "select_lambda"]
+
+#: Share of the mean gain per cluster that an additional cluster has to gain.
+_WORTH = 0.2
 
 
 @dataclass(eq=False, repr=False)
@@ -183,8 +187,10 @@ class KSelection(SummaryMixin):
         One row per number of clusters: the chosen penalty, scaling and form at it, mean and
         standard error of the criterion there, and the lead of the best number over it with the
         standard error of that difference, over held-out rows; with the predictive criterion
-        ``gain`` over a single cluster and ``se_gain``. Numbers for which the rows are too few have
-        no scores.
+        ``evidence``, whether they speak for more than one cluster. Every part of the rows is
+        scored by the penalty that the others choose (nested cross-validation), so that many
+        penalties to choose from are no advantage. Numbers for which the rows are too few have no
+        scores.
     k : int
         The chosen number.
     criterion, unit : str
@@ -218,13 +224,14 @@ class KSelection(SummaryMixin):
             "lead: mean score of the best number minus that of this one, compared row by row where "
             "rows are scored; se_lead: standard error of this difference.",
         ]
-        if "gain" in self.table:
+        if "evidence" in self.table:
             notes.append(
-                "gain: held-out log-density per observation, minus that under a single cluster; "
-                "numbers above one compete only if it is more than two standard errors above zero."
+                "evidence: whether held-out rows speak for more than one cluster, that is, whether "
+                "their gain is more than two standard errors (corrected for fits that share most "
+                "of their rows) above what k parts of a single box-shaped cluster gain at most, "
+                "0.0759 log2(k). Numbers above one compete only with it."
             )
-            told = self.table.loc[self.table["k"] > 1]
-            if not (told["gain"] > 2.0 * told["se_gain"]).any():
+            if not self.table["evidence"].any():
                 notes.append(f"There is {NO_CLUSTERS}.")
         tried = self.table["k"]
         if len(tried) > 1 and self.k == tried.max():
@@ -275,10 +282,12 @@ def select_lambda(
     lams : array-like, optional
         Penalties in the units of a sum over all rows; a grid of its own for every scaling and
         form (see `lambda_path`) if not given. Fits to a part of the rows use that part of it.
-    criterion : {"predictive", "stability", "gap"} or criterion, default="predictive"
+    criterion : {"predictive", "stability", "gap", "strength"} or criterion, default="predictive"
         "predictive" is the log-density that held-out rows gain from the partition, over all
         features; "stability" the agreement between subsamples, corrected for chance and for
-        degenerate solutions; "gap" the permutation gap. See `ewp.selection.criteria`.
+        degenerate solutions; "gap" the permutation gap; "strength" the prediction strength, which
+        is meant for `select_k`: between penalties it prefers what is cut in the same place in
+        both halves, if by one feature alone. See `ewp.selection.criteria`.
     cv : int or splitter, default=5
         Folds of the predictive criterion: their number, which keeps equal rows together and is
         drawn twice if rows are few; a splitter of scikit-learn that needs no labels; or pairs of
@@ -288,7 +297,9 @@ def select_lambda(
         the one whose partitions agree best between the replicates among those within half a
         standard error or 0.01 % of the best score; if several agree equally well, the one whose
         effective number of features is closest to the number of features in which the clusters
-        differ significantly, and if that does not decide, the largest. Only the predictive
+        differ significantly, and if that does not decide, the largest. Where features outnumber
+        rows and are 500 or more, the number of features decides among all within 1.5 standard
+        errors whose stability is within 0.02 of the largest. Only the predictive
         criterion compares partitions between replicates; with the others "stable" takes the
         largest within these limits. The standard error is that of the difference to the best,
         over held-out rows (replicates, permutations), which is much smaller than that of either
@@ -365,10 +376,12 @@ def select_k(
 
     For every number the penalty (and what else is "auto") is chosen as in `select_lambda`, on the
     same folds. The smallest number is taken whose score is within one standard error of the best;
-    the standard error is that of the difference. With the predictive criterion, numbers above one
+    the standard error is that of the difference. With the predictive criterion a number is also as
+    good as the best if the clusters it lacks would each gain less than a fifth of what a cluster
+    gains on average: halves of a cluster that look alike are no clusters. And numbers above one
     compete only if held-out rows speak for more than one cluster: if their gain over a single
-    cluster, and over every density with one mode in the most telling direction, is more than two
-    standard errors above zero. Where none does, the number is one, if that was tried.
+    elliptical cluster is more than two standard errors above what parts of a single box-shaped
+    cluster gain. Where none does, the number is one, if that was tried.
 
     Parameters
     ----------
@@ -378,7 +391,9 @@ def select_k(
     criterion, cv, lams, n_lams, sample_weight
         As in `select_lambda`.
     rule : {"1se", "max"}, default="1se"
-        The smallest number within one standard error of the best, or the best.
+        The smallest number within one standard error of the best, or the best. With the criterion
+        "strength" it is always the largest whose prediction strength is at least 0.8, the rule of
+        Tibshirani and Walther (2005).
     random_state : int, Generator, RandomState or None
         Seed; the folds are the same for all numbers in any case.
     **options
@@ -434,19 +449,48 @@ def select_k(
         results.call = chain_call(call, f".fits[{k}]")
     competing = _competing(outcomes)
     table, best = _lead_table(outcomes, competing)
-    slack = 1.0 if rule == "1se" else 0.0
-    close = (table["lead"] <= slack * table["se_lead"] + ROUNDING) & table["k"].isin(competing)
-    chosen = int(table.loc[close, "k"].min())
-    words = "the best"
-    if slack:
-        words = f"the smallest within one standard error of the difference to the best ({best})"
+    made = outcomes[best].criterion
+    chosen, words = best, "the best"
+    if rule == "1se":
+        chosen, words = _smallest_as_good(
+            table[table["k"].isin(competing)], best, per_cluster=made.over_one_cluster
+        )
     if competing == [1] and len(outcomes) > 1:
         words = f"{NO_CLUSTERS} at any other number"
-    made = outcomes[best].criterion
+    if getattr(made, "threshold", None) is not None:
+        chosen, words = largest_strong(table)
     complete = len(outcomes) == len(numbers)
     return KSelection(
         table, chosen, made.name, made.unit, words, fits[chosen], fits, complete, call
     )
+
+
+def _smallest_as_good(table: pd.DataFrame, best: int, *, per_cluster: bool) -> tuple[int, str]:
+    """Smallest number that is as good as the best, and why it is, in words.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of the numbers that compete.
+    best : int
+    per_cluster : bool
+        Whether scores are gains over a single cluster, so that there is a mean gain per cluster.
+    """
+    within = table["lead"] <= table["se_lead"] + ROUNDING
+    words = f"the smallest within one standard error of the difference to the best ({best})"
+    close = within
+    if per_cluster and best > 1:
+        mean = table.set_index("k")["mean"]
+        fewer = (best - table["k"]).clip(lower=0)
+        worth = _WORTH * max(float(mean[best]), 0.0) / best
+        close = within | ((table["lead"] <= worth * fewer) & (table["k"] > 1))
+    chosen = int(table.loc[close, "k"].min())
+    if not within[table["k"] == chosen].all():
+        words = (
+            f"the smallest to which the best ({best}) adds less per cluster than a fifth of what a "
+            "cluster gains on average"
+        )
+    return chosen, words
 
 
 def _numbers(ks: Any) -> list[int]:
@@ -461,7 +505,7 @@ def _numbers(ks: Any) -> list[int]:
 
 def _competing(outcomes: dict[int, SelectionOutcome]) -> list[int]:
     """Numbers of clusters that compete: scored, and one unless there is evidence for more."""
-    scored = [k for k in outcomes if outcomes[k].chosen.scores]
+    scored = [k for k in outcomes if outcomes[k].nested]
     if not scored:
         raise ValueError(
             f"X has too few distinct rows to score k = {', '.join(map(str, outcomes))}; try fewer "
@@ -476,21 +520,24 @@ def _lead_table(
     outcomes: dict[int, SelectionOutcome], competing: list[int]
 ) -> tuple[pd.DataFrame, int]:
     """Compare the numbers of clusters with the best of those that compete."""
-    best = max(competing, key=lambda k: outcomes[k].chosen.mean)
+    nested = {
+        k: Candidate(one.chosen.family, one.chosen.lam, one.nested) for k, one in outcomes.items()
+    }
+    best = max(competing, key=lambda k: nested[k].mean)
     rows = []
+    criterion = outcomes[best].criterion
     for k, outcome in outcomes.items():
-        chosen = outcome.chosen
         row = {
             "k": k,
-            "scaling": chosen.family.scaling,
-            "dispersion": chosen.family.dispersion,
-            "lam": chosen.lam,
-            "mean": chosen.mean,
+            "scaling": outcome.chosen.family.scaling,
+            "dispersion": outcome.chosen.family.dispersion,
+            "lam": outcome.chosen.lam,
+            "mean": nested[k].mean,
         }
-        if chosen.scores:
-            lead, error = paired_difference(outcomes[best].chosen, chosen)
-            row |= {"se": outcome.criterion.spread(chosen.scores), "lead": lead, "se_lead": error}
-        if k > 1 and outcome.evidence is not None:
-            row |= {"gain": outcome.evidence.gain, "se_gain": outcome.evidence.error}
+        if outcome.nested:
+            lead, error = paired_difference(nested[best], nested[k])
+            row |= {"se": criterion.spread(outcome.nested), "lead": lead, "se_lead": error}
+        if criterion.over_one_cluster:
+            row["evidence"] = outcome.evidence is not None and outcome.evidence.clear
         rows.append(row)
     return pd.DataFrame(rows), best

@@ -2,10 +2,20 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from ewp import metrics as cohesion
-from ewp.metrics import centroid_order, jaccard, match_labels, rand_index, silhouettes
+from ewp.metrics import (
+    centroid_order,
+    jaccard,
+    match_labels,
+    overlap,
+    overlap_order,
+    rand_index,
+    silhouettes,
+)
 
 
 def test_agreement_counts_weights_as_copies():
@@ -32,6 +42,20 @@ def test_labels_are_renumbered_to_agree():
     labels = rng.integers(5, size=100)
     renamed = np.array([3, 1, 4, 0, 2])[labels]
     np.testing.assert_array_equal(match_labels(renamed, labels, 5)[renamed], labels)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.floats(0.0, 1.0))
+def test_clusters_that_share_more_than_half_are_partners(seed, k, noise):
+    rng = np.random.default_rng(seed)
+    original = rng.integers(k, size=40)
+    turned = rng.permutation(k)
+    found = np.where(rng.random(40) < noise, rng.integers(k, size=40), turned[original])
+    order = overlap_order(overlap(original, found, k))
+    assert sorted(order) == list(range(k))
+    for j, value in enumerate(jaccard(original, found, k)):
+        if value > 0.5:
+            mine, theirs = original == j, found == order[j]
+            assert (mine & theirs).sum() / (mine | theirs).sum() == pytest.approx(value)
 
 
 def test_similarity_is_shared_rows_among_those_in_either():

@@ -48,8 +48,9 @@ def test_table_summary_and_plot(data):
     X, _, _ = data
     chosen = ewp.select_lambda(X, 4, n_lams=4, random_state=0)
     table = chosen.table
-    assert len(table) == 12
-    assert set(table["scaling"]) == {"none", "standard"}
+    # four penalties in three families, two in each of the decorrelated ones
+    assert len(table) == 16
+    assert set(table["scaling"]) == {"none", "standard", "decorrelate", "decorrelate:0.25"}
     complete = table[table["replicates"] == table["replicates"].max()]
     scores = complete[[c for c in table.columns if c.startswith("score_")]]
     np.testing.assert_allclose(scores.mean(axis=1), complete["mean"])
@@ -64,7 +65,7 @@ def test_table_summary_and_plot(data):
     assert marked[0].get_xdata()[0] == pytest.approx(chosen.lam / len(X))
 
 
-@pytest.mark.parametrize("criterion", ["predictive", "stability", "gap"])
+@pytest.mark.parametrize("criterion", ["predictive", "stability", "gap", "strength"])
 def test_every_criterion_finds_the_clusters(data, criterion):
     X, labels, _ = data
     chosen = ewp.select_lambda(
@@ -83,7 +84,8 @@ def test_scaling_is_chosen_where_it_matters():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         chosen = ewp.fit(X, 4, dispersion="within", random_state=0)
-    assert chosen.scaling == "standard"
+    # decorrelated features are standardised too, and these have no correlations
+    assert chosen.scaling in ("standard", "decorrelate", "decorrelate:0.25")
     assert nmi(labels, chosen.labels) > 0.95
 
 

@@ -30,6 +30,7 @@ NAMES = (
     "getting_started",
     "how_ewp_works",
     "choosing_lambda_and_k",
+    "correlated_features",
     "beside_sparcl",
     "uncertainty",
     "large_data",

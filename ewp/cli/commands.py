@@ -66,13 +66,16 @@ def fit(
     reading: opt.ReadOptions,
     giving: opt.OutputOptions,
     lam: opt.Lam = "auto",
-    scale: opt.Scaling = opt.Scale.auto,
+    scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
     missing: opt.MissingValues = opt.Missing.error,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Resamples for intervals of the weights; 0 for none.")
+        int,
+        typer.Option(
+            min=0, help="Resamples for intervals of the weights, 160 or more; 0 for none."
+        ),
     ] = 0,
     stability: Annotated[
         int, typer.Option(min=0, help="Resamples for the stability of the clusters; 0 for none.")
@@ -84,6 +87,9 @@ def fit(
     refine: Annotated[
         bool, typer.Option("--refine", help="Refine the clusters by a mixture model.")
     ] = False,
+    differences: Annotated[
+        bool, typer.Option("--differences", help="Test how the clusters differ, in every feature.")
+    ] = False,
     seed: opt.Seed = 0,
     jobs: opt.Jobs = 1,
 ) -> None:
@@ -93,7 +99,7 @@ def fit(
         options = FitOptions(
             k,
             opt.penalty(lam),
-            scale=scale.option,
+            scale=opt.scaling(scale),
             dispersion=dispersion.value,
             n_init=opt.number_of_starts(starts),
             max_iter=max_iter,
@@ -118,6 +124,8 @@ def fit(
             results.consistency(**how)
         if refine:
             results.refine()
+        if differences:
+            results.test_differences(**how)
         output.write_fit("fit", results, results, table, giving)
 
 
@@ -132,14 +140,14 @@ def select(
     reading: opt.ReadOptions,
     giving: opt.OutputOptions,
     criterion: Annotated[
-        str, typer.Option(help="What is compared: predictive, stability or gap.")
+        str, typer.Option(help="What is compared: predictive, stability, gap or strength.")
     ] = "predictive",
     rule: Annotated[
         str | None, typer.Option(help="stable, 1se or max for the penalty; 1se or max for k.")
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds or replicates.")] = 5,
     grid: Annotated[int, typer.Option(min=1, help="Number of penalties to try.")] = 10,
-    scale: opt.Scaling = opt.Scale.auto,
+    scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
     missing: opt.MissingValues = opt.Missing.error,
     starts: opt.Starts = str(FitOptions.n_init),
@@ -155,7 +163,7 @@ def select(
             "criterion": criterion,
             "cv": folds,
             "n_lams": grid,
-            "scale": scale.option,
+            "scale": opt.scaling(scale),
             "dispersion": dispersion.value,
             "n_init": opt.number_of_starts(starts),
             "max_iter": max_iter,
@@ -187,8 +195,13 @@ def compare(
     truth: Annotated[
         str | None, typer.Option(help="Column of known classes, for scoring alone.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Number of random starts.")] = 20,
-    scale: opt.Scaling = opt.Scale.auto,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Number of random starts, or of resamples.")
+    ] = 20,
+    replicates: Annotated[
+        str, typer.Option(help="What a trial is: another start (starts) or a resample (bootstrap).")
+    ] = "starts",
+    scale: opt.Scaling = "auto",
     methods: Annotated[
         str, typer.Option(help="Names of methods, separated by commas.")
     ] = "kmeans,wkmeans,power,sparse,ewp",
@@ -212,7 +225,8 @@ def compare(
             table.classes or None,
             methods=[name.strip() for name in methods.split(",")],
             n_trials=trials,
-            scale=scale.option,
+            replicates=replicates,
+            scale=opt.scaling(scale),
             lam=opt.penalty(lam),
             wbound="gap" if wbound is None else wbound,
             random_state=seed,

@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ewp.cli.streams import InputError
+from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 
 __all__ = [
     "Data",
@@ -32,7 +33,6 @@ __all__ = [
     "Number",
     "OutputOptions",
     "ReadOptions",
-    "Scale",
     "Scaling",
     "Seed",
     "Starts",
@@ -41,24 +41,12 @@ __all__ = [
     "number_of_starts",
     "numbers_of_clusters",
     "penalty",
+    "scaling",
 ]
 
 #: Numbers of clusters that a range may hold.
 _MOST_NUMBERS = 1000
 _READ_PANEL, _OUTPUT_PANEL = "Reading the table", "What is given back"
-
-
-class Scale(StrEnum):
-    """Scalings on the command line."""
-
-    auto = "auto"
-    standard = "standard"
-    none = "none"
-
-    @property
-    def option(self) -> str | None:
-        """As the package calls it."""
-        return None if self is Scale.none else self.value
 
 
 class Dispersion(StrEnum):
@@ -94,7 +82,14 @@ Lam = Annotated[
 ]
 
 
-Scaling = Annotated[Scale, typer.Option("--scale", help="What is done to the features.")]
+Scaling = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        help="What is done to the features: auto, standard, decorrelate (decorrelate:0.25 shrinks "
+        "correlations by that share) or none.",
+    ),
+]
 
 
 Form = Annotated[Dispersion, typer.Option("--dispersion", help="Form of the weights.")]
@@ -224,6 +219,21 @@ def penalty(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise InputError(f"--lam {text!r} is neither a number nor auto") from None
+
+
+def scaling(text: str) -> str | None:
+    """Read the option --scale.
+
+    >>> scaling("none"), scaling("decorrelate:0.25")
+    (None, 'decorrelate:0.25')
+    """
+    if text == "none":
+        return None
+    if is_decorrelated(text):
+        given_shrinkage(text)
+    elif text not in ("auto", "standard"):
+        raise InputError(f"--scale {text!r} is none of auto, standard, decorrelate and none")
+    return text
 
 
 def number_of_starts(text: str) -> int | str:

@@ -22,6 +22,7 @@ from ewp.common.calls import versions
 from ewp.common.files import problem_with_target, written_aside, written_together
 from ewp.common.parallel import one_blas_thread
 from ewp.data.scales import ScaleWarning
+from ewp.diagnostics import RECORDS
 from ewp.display.formatting import no_formula
 from ewp.engine.array import nearest_centroids
 from ewp.results.storage import dump
@@ -182,11 +183,12 @@ def write_fit(
     else:
         typer.echo(printable(str(found)))
         # the others are in the summary
-        for answer in (results.stability_, results.consistency_, results.refinement_):
+        others = (results.stability_, results.consistency_, results.refinement_)
+        for answer in (*others, results.differences_):
             if answer is not None:
                 typer.echo(printable(f"\n{answer}"))
     _print_written(command, giving)
-    asked = (results.bootstrap_, results.stability_, results.feature_tests_, results.consistency_)
+    asked = [getattr(results, name) for name in RECORDS]
     if not all(getattr(answer, "complete", True) for answer in (found, *asked)):
         _print_note(command, "interrupted; what is shown rests on what was finished")
         raise typer.Exit(INTERRUPTED)
@@ -295,7 +297,7 @@ def _intervals(results: EWPResults) -> pd.DataFrame:
     """Intervals of the weights, of a fit that was bootstrapped."""
     found = results.bootstrap_
     assert found is not None
-    return found.weight_intervals(0.95, found.method)
+    return found.weight_intervals()
 
 
 def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
@@ -303,10 +305,14 @@ def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
     tables = {}
     if results.bootstrap_ is not None:
         tables["weight_intervals"] = _intervals(results).rename_axis("feature")
+        if results.bootstrap_.similarity is not None:
+            tables["bootstrap_clusters"] = results.bootstrap_.clusters
     if results.stability_ is not None:
         tables["stability"] = results.stability_.clusters
     if results.feature_tests_ is not None:
         tables["feature_tests"] = results.feature_tests_.table.rename_axis("feature")
+    if results.differences_ is not None:
+        tables["differences"] = results.differences_.table.rename_axis("test")
     if results.consistency_ is not None:
         found = results.consistency_
         tables["consistency"] = found.table
@@ -404,6 +410,7 @@ def comparison_record(found: Comparison, table: TableReader) -> dict[str, Any]:
         "k": found.k,
         "scaling": found.scaling,
         "n_trials": found.n_trials,
+        "replicates": found.replicates,
         "reference": found.reference,
         "settings": found.settings,
         **_origin(found.call, found.seed),

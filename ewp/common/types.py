@@ -52,6 +52,8 @@ class FittedResults(Protocol):
     feature_tests_: Any
     agreement_: Any
     refinement_: Any
+    profile_: Any
+    differences_: Any
     call: str
     calls: dict[str, str]
     versions: dict[str, str]
@@ -107,6 +109,9 @@ class FittedResults(Protocol):
 
     def metric(self) -> tuple[Array, Array, Array, Array]:
         """Centroids, weights, means and divisors: what predictions are made with."""
+
+    def to_columns(self, values: Array) -> Array:
+        """Return checked rows as the columns that have weights."""
 
     def rows_of(self, X: Any) -> tuple[Any, bool]:
         """Return the data meant by X and whether they are the fitted ones."""

@@ -8,19 +8,27 @@ classes.
 from __future__ import annotations
 
 import inspect
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ewp.common.calls import same_as, write_call
+from ewp.common.calls import chain_call, same_as, write_call
 from ewp.common.checks import check_choice, check_integer, check_number
-from ewp.common.parallel import one_blas_thread, run_replicates
+from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
-from ewp.comparison.methods import Method, Problem, name_methods, tune_methods
+from ewp.comparison.methods import Problem, name_methods, tune_methods
 from ewp.comparison.results import MEASURES, Comparison
+from ewp.comparison.several import SeveralComparisons
+from ewp.comparison.trials import (
+    draw_resamples,
+    draw_starts,
+    run_trials,
+    tabulate_scores,
+    tabulate_weights,
+)
+from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import ArraySource
 from ewp.data.validation import (
     as_table,
@@ -31,18 +39,16 @@ from ewp.data.validation import (
     row_and_column_names,
     stated_seed,
 )
-from ewp.engine.array import ArrayEngine
-from ewp.fitting import warn_of_outliers, warn_of_scales
+from ewp.fitting import check_scale, warn_of_outliers, warn_of_scales
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
-from ewp.solver.starts import choose_start
 
 __all__ = ["compare"]
 
 
 def compare(
     X: Any,
-    k: int,
+    k: Any,
     y: Any = None,
     methods: Sequence[Any] = ("kmeans", "wkmeans", "power", "sparse", "ewp"),
     n_trials: int = 20,
@@ -52,17 +58,20 @@ def compare(
     wbound: float | str = "gap",
     beta: float = 8.0,
     reference: str | None = None,
+    replicates: str = "starts",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> Comparison:
+) -> Any:
     """Compare clustering methods from the same starting centroids.
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n, p)
-    k : int
-        Number of clusters.
+    X : array-like or DataFrame of shape (n, p), or mapping
+        The data; or several data sets by name, each X or a pair (X, y). Those are compared one
+        by one, and the test is over data sets.
+    k : int or mapping
+        Number of clusters, of several data sets perhaps by their names.
     y : array-like of shape (n,), optional
         Known classes. They are used to score the partitions and for nothing else; without them
         the partitions are scored by internal measures.
@@ -70,16 +79,19 @@ def compare(
         Names: "kmeans", "wkmeans", "power" (from the critical exponent), "power-published" (from
         -1), "harmonic", "sparse", "sparse-annealed", "ewp" (the defaults of this package),
         "ewp-between", "ewp-published" (the paper's Algorithm 1, from the exponent -1, without
-        polish) and "sparcl" (the R package itself, through `r_bridge`). Also estimators with the
-        options `n_clusters` and `init` (scikit-learn's among them), objects with a `name` and
-        ``fit(X, k, start, rng)`` that returns labels and weights or None, and functions with these
-        arguments.
+        polish), "mixture" and "agglomerative" (scikit-learn's GaussianMixture, with full
+        covariances, and AgglomerativeClustering, with Ward's linkage), and "sparcl" (the R package
+        itself, through `r_bridge`). Also estimators with the option `n_clusters` or `n_components`
+        (scikit-learn's among them; those with `init` or `means_init` begin at the common start),
+        objects with a `name` and ``fit(X, k, start, rng)`` that returns labels and weights or None,
+        and functions with these arguments.
     n_trials : int, default=20
-        Number of starts.
-    scale : {"auto", "standard", None}, default="auto"
-        "standard" divides every column by its standard deviation for all methods, None leaves the
-        data as they are. "auto" lets the selection of EWP's penalty decide between the two, for
-        all methods alike; with a number for `lam` it is None.
+        Number of starts, or of resamples; with several data sets of each.
+    scale : {"auto", "standard", "decorrelate", None}, default="auto"
+        "standard" divides every column by its standard deviation for all methods, "decorrelate"
+        makes the columns uncorrelated for all of them, as in `ewp.EWP`, None leaves the data as
+        they are. "auto" lets the selection of EWP's penalty decide, for all methods alike; with a
+        number for `lam` it is None.
     init : {"random", "k-means++"} or array of shape (n_trials, k, p), default="random"
         Starting centroids of the trials; "random" draws k distinct rows, as in the paper.
     lam : float or "auto", default="auto"
@@ -91,6 +103,10 @@ def compare(
     reference : str, optional
         The method that the others are tested against; by default "ewp" or, without it, the first
         of its variants.
+    replicates : {"starts", "bootstrap"}, default="starts"
+        What the trials are. "starts": starts on the same rows; the test then says whether another
+        start could turn the order on these data, and nothing of other data. "bootstrap": resamples
+        of the rows, each with a start of its own; tuning parameters are chosen once, on all rows.
     random_state : int, Generator, RandomState or None, default=None
         Seed. The result does not depend on `n_jobs`, and that of a method not on the others.
     n_jobs : int or None, default=None
@@ -101,9 +117,10 @@ def compare(
 
     Returns
     -------
-    Comparison
-        Scores of all trials, a table with Wilcoxon's signed-rank test, weights, pictures. An
-        interruption from the keyboard returns the trials that were finished.
+    Comparison or SeveralComparisons
+        Scores of all trials, a table with Wilcoxon's signed-rank test, weights, pictures; for
+        several data sets their mean scores with the test over data sets, and the comparison of
+        each. An interruption from the keyboard returns what was finished.
 
     Examples
     --------
@@ -117,11 +134,14 @@ def compare(
     True
     """
     asked = dict(locals())
+    if isinstance(X, Mapping):
+        return _compare_several(asked)
     X = as_table(X)
     array = np.asarray(check_data(X), dtype=np.float64)
     k = check_integer("k", k, least=1)
     n_trials = check_integer("n_trials", n_trials, least=1)
-    check_choice("scale", scale, ("auto", "standard", None))
+    check_scale(scale)
+    check_choice("replicates", replicates, ("starts", "bootstrap"))
     check_number("beta", beta, above=1)
     if not isinstance(lam, str):
         check_number("lam", lam, above=0)
@@ -142,14 +162,13 @@ def compare(
     rows, columns = row_and_column_names(X, len(array), column_names(X), array.shape[1])
     if scale == "auto" and not isinstance(lam, str):
         warn_of_scales(array.var(axis=0), columns, np.ptp(array, axis=0) > 0, stacklevel=2)
-    if scale == "auto" and lam == "auto":
-        selection = select_lambda(array, k, random_state=seed, n_jobs=n_jobs, progress=progress)
-        scale = "standard" if selection.scaling == "standard" else None
-    center, spread = np.zeros(array.shape[1]), np.ones(array.shape[1])
-    if scale == "standard":
-        center, deviation = array.mean(axis=0), array.std(axis=0)
-        spread = np.where(deviation > 0, deviation, 1.0)
-        array = (array - center) / spread
+    if lam == "auto" and (scale == "auto" or is_decorrelated(scale)):
+        selection = select_lambda(
+            array, k, scale=scale, random_state=seed, n_jobs=n_jobs, progress=progress
+        )
+        scale = None if selection.scaling == "none" else selection.scaling
+    scaled = _Scaled.of(array, None if scale == "auto" else scale)
+    array = scaled.rows
     problem = Problem(
         array,
         k,
@@ -159,17 +178,29 @@ def compare(
         seed,
         n_jobs,
         progress,
-        standardised=scale == "standard",
+        standardised=scaled.scaling != "none",
         selection=selection,
     )
     made = tune_methods(named, problem)
+    resamples = None
+    if replicates == "bootstrap":
+        resamples = draw_resamples(array, k, n_trials, first)
     if given is None:
-        starts = _draw_starts(array, k, init, n_trials, first)
+        starts = draw_starts(array, k, init, resamples, n_trials, first)
     else:
-        starts = (given - center) / spread
+        starts = np.array([scaled.to_columns(theta) for theta in given])
     measures = [m.name for m in MEASURES.values() if m.labelled == (classes is not None)]
     trials, complete = run_trials(
-        array, k, classes, made, starts, measures, first, n_jobs=n_jobs, progress=progress
+        array,
+        k,
+        classes,
+        made,
+        starts,
+        measures,
+        first,
+        resamples=resamples,
+        n_jobs=n_jobs,
+        progress=progress,
     )
     return Comparison(
         scores=tabulate_scores(made, trials),
@@ -184,15 +215,83 @@ def compare(
         measures=measures,
         reference=called,
         k=k,
-        scaling="standard" if scale == "standard" else "none",
+        scaling=scaled.scaling,
         init=init if given is None else "given",
-        starts=starts[: len(trials)] * spread + center,
+        starts=np.array([scaled.to_data_units(theta) for theta in starts[: len(trials)]]),
         complete=complete,
         data=array,
         classes=classes,
+        replicates=replicates,
         seed=stated,
         call=_call(asked, stated),
     )
+
+
+class _Scaled(NamedTuple):
+    """Rows as they are compared, and how centroids go there and back."""
+
+    rows: Array
+    scaling: str
+    to_columns: Callable[[Array], Array]
+    to_data_units: Callable[[Array], Array]
+
+    @classmethod
+    def of(cls, X: Array, scale: str | None) -> _Scaled:
+        if is_decorrelated(scale):
+            assert scale is not None
+            with one_blas_thread():
+                made = Decorrelation.estimate(X, None, given_shrinkage(scale))
+                return cls(made.apply(X), scale, made.apply, made.invert)
+        center, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if scale == "standard":
+            center, deviation = X.mean(axis=0), X.std(axis=0)
+            spread = np.where(deviation > 0, deviation, 1.0)
+        return cls(
+            (X - center) / spread,
+            scale or "none",
+            lambda theta: (theta - center) / spread,
+            lambda theta: theta * spread + center,
+        )
+
+
+def _compare_several(asked: dict[str, Any]) -> SeveralComparisons:
+    """Compare methods on one data set after the other."""
+    datasets, k, stated = asked["X"], asked["k"], stated_seed(asked["random_state"])
+    if not datasets:
+        raise ValueError("X is empty: give data sets by name, such as {'iris': (X, y)}")
+    if asked["y"] is not None:
+        raise ValueError("y belongs to one data set: give every data set as a pair (X, y)")
+    if not isinstance(asked["init"], str):
+        raise ValueError("init has centroids of one data set: give 'random' or 'k-means++'")
+    pairs = {name: one if _is_pair(one) else (one, None) for name, one in datasets.items()}
+    unlabelled = [name for name, (_, y) in pairs.items() if y is None]
+    if 0 < len(unlabelled) < len(pairs):
+        raise ValueError(
+            f"data set {unlabelled[0]!r} has no classes, but others do: all are scored alike; give "
+            "(X, y) for all, or for none"
+        )
+    numbers = k if isinstance(k, Mapping) else dict.fromkeys(pairs, k)
+    if missing := [name for name in pairs if name not in numbers]:
+        raise ValueError(f"k has no number of clusters for the data set {missing[0]!r}")
+    call = _call(asked, stated)
+    options = {name: asked[name] for name in asked if name not in ("X", "k", "y", "random_state")}
+    found: dict[str, Comparison] = {}
+    for place, (name, (X, y)) in enumerate(pairs.items()):
+        seed = int(np.random.SeedSequence([stated, place]).generate_state(1)[0])
+        one: Comparison = compare(X, numbers[name], y, random_state=seed, **options)
+        if not one.complete and found:
+            break
+        one.call = chain_call(call, f".comparisons[{name!r}]")
+        found[name] = one
+        if not one.complete:
+            break
+    complete = len(found) == len(pairs) and all(one.complete for one in found.values())
+    return SeveralComparisons(found, stated, complete, call)
+
+
+def _is_pair(one: Any) -> bool:
+    """Whether a data set comes with its classes."""
+    return isinstance(one, tuple) and len(one) == 2
 
 
 def _call(asked: dict[str, Any], seed: int) -> str:
@@ -242,134 +341,3 @@ def _given_starts(init: Any, wanted: tuple[int, int, int]) -> Array | None:
     if not np.isfinite(given).all():
         raise ValueError("init contains NaN or infinity; centroids must be finite")
     return given
-
-
-def _draw_starts(X: Array, k: int, init: str, n_trials: int, seed: int) -> Array:
-    """Draw starting centroids of every trial."""
-    with one_blas_thread():
-        engine = ArrayEngine(X)
-        ones = np.ones(engine.p)
-        sources = (np.random.default_rng([seed, trial]) for trial in range(n_trials))
-        thetas = [choose_start(engine, k, init, ones, source) for source in sources]
-        return np.array([engine.to_data_units(theta) for theta in thetas])
-
-
-class Outcome(NamedTuple):
-    """What one method made of one start."""
-
-    labels: np.ndarray
-    weights: Array | None
-    scores: dict[str, float]
-    seconds: float
-
-
-def run_trials(
-    X: Array,
-    k: int,
-    y: np.ndarray | None,
-    methods: list[Method],
-    starts: Array,
-    measures: list[str],
-    seed: int,
-    *,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
-) -> tuple[list[list[Outcome]], bool]:
-    """Run the trials.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-    k : int
-    y : ndarray of shape (n,) or None
-        Classes, for the measures that need them.
-    methods : list of Method
-    starts : ndarray of shape (n_trials, k, p)
-    measures : list of str
-        Names from `ewp.comparison.results.MEASURES`.
-    seed : int
-        With the number of a trial it seeds the random numbers of every method.
-    n_jobs : int or None
-    progress : bool or None
-
-    Returns
-    -------
-    trials : list of list of Outcome
-        One list a finished trial, in the order of the methods.
-    complete : bool
-        False if the user interrupted the trials.
-    """
-    tasks = ((X, k, y, methods, start, measures, seed, trial) for trial, start in enumerate(starts))
-    return run_replicates(
-        _trial, tasks, total=len(starts), what="trials", n_jobs=n_jobs, progress=progress
-    )
-
-
-def _trial(
-    X: Array,
-    k: int,
-    y: np.ndarray | None,
-    methods: list[Method],
-    start: Array,
-    measures: list[str],
-    seed: int,
-    trial: int,
-) -> list[list[Outcome]]:
-    outcomes = []
-    for method in methods:
-        # every method has the same random numbers, whoever else is compared
-        rng = np.random.default_rng([seed, trial, 1])
-        begin = time.perf_counter()
-        try:
-            labels, weights = method.fit(X, k, start.copy(), rng)
-        except Exception as error:
-            error.add_note(f"method {method.name!r} in trial {trial} of the comparison")
-            raise
-        seconds = time.perf_counter() - begin
-        labels = np.asarray(labels)
-        if labels.shape != (len(X),):
-            raise ValueError(
-                f"method {method.name!r} returned labels of shape {labels.shape} for {len(X)} rows"
-            )
-        scores = {name: MEASURES[name].value(X, labels, y) for name in measures}
-        outcomes.append(Outcome(labels, _on_simplex(weights, X, method.name), scores, seconds))
-    return [outcomes]
-
-
-def _on_simplex(weights: Any, X: Array, name: str) -> Array | None:
-    if weights is None:
-        return None
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (X.shape[1],) or not array.sum() > 0:
-        raise ValueError(
-            f"method {name!r} returned weights of shape {array.shape} and sum {array.sum():g} for "
-            f"{X.shape[1]} features"
-        )
-    return array / array.sum()
-
-
-def tabulate_scores(methods: list[Method], trials: list[list[Outcome]]) -> pd.DataFrame:
-    """One row per trial and method: the scores and the seconds."""
-    return pd.DataFrame(
-        [
-            {"trial": t, "method": method.name, **outcome.scores, "seconds": outcome.seconds}
-            for t, outcomes in enumerate(trials)
-            for method, outcome in zip(methods, outcomes, strict=True)
-        ]
-    )
-
-
-def tabulate_weights(
-    methods: list[Method], trials: list[list[Outcome]], columns: pd.Index
-) -> pd.DataFrame:
-    """One row per weighting method and trial, one column per feature; rows sum to 1."""
-    found = {
-        (method.name, t): outcomes[i].weights
-        for i, method in enumerate(methods)
-        for t, outcomes in enumerate(trials)
-        if outcomes[i].weights is not None
-    }
-    called, numbers = [name for name, _ in found], [t for _, t in found]
-    index = pd.MultiIndex.from_arrays([called, numbers], names=["method", "trial"])
-    values = np.array(list(found.values())).reshape(len(found), len(columns))
-    return pd.DataFrame(values, index=index, columns=columns)

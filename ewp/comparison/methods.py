@@ -16,6 +16,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.mixture import GaussianMixture
 
 from ewp.common.checks import check_choice
 from ewp.common.types import Array
@@ -57,7 +59,10 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class EstimatorMethod:
-    """An estimator with the options `n_clusters` and `init` as a method.
+    """An estimator with the option `n_clusters` or `n_components` as a method.
+
+    It begins at the common start if it has the option `init` or `means_init`, otherwise where it
+    begins by itself.
 
     Attributes
     ----------
@@ -78,14 +83,31 @@ class EstimatorMethod:
     def fit(
         self, X: Array, k: int, start: Array, rng: np.random.Generator
     ) -> tuple[np.ndarray, Array | None]:
-        """Fit the estimator from the starting centroids."""
+        """Fit the estimator from the starting centroids, if it takes any."""
         model = clone(self.estimator)
-        seed = {"random_state": int(rng.integers(2**31))} if _has(model, "random_state") else {}
-        model.set_params(n_clusters=k, init=start, **seed)
+        begin = "means_init" if _has(model, "means_init") else "init"
+        options: dict[str, Any] = {_number(model): k, begin: start}
+        if _has(model, "random_state"):
+            options["random_state"] = int(rng.integers(2**31))
+        model.set_params(**{name: one for name, one in options.items() if _has(model, name)})
         model.fit(X)
+        labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
         if not self.weighting:
-            return model.labels_, None
-        return model.labels_, getattr(model, "metric_", getattr(model, "feature_weights_", None))
+            return labels, None
+        return labels, getattr(model, "metric_", getattr(model, "feature_weights_", None))
+
+
+def _number(estimator: Any) -> str:
+    """What an estimator calls its number of clusters."""
+    return "n_clusters" if _has(estimator, "n_clusters") else "n_components"
+
+
+def _clusters(given: Any) -> bool:
+    """Whether this is an estimator that makes a given number of clusters."""
+    # others count their components
+    return _has(given, "n_clusters") or (
+        _has(given, "n_components") and callable(getattr(given, "fit_predict", None))
+    )
 
 
 def _has(estimator: Any, *options: str) -> bool:
@@ -127,7 +149,7 @@ class Problem:
     n_jobs : int or None
     progress : bool or None
     standardised : bool
-        Whether the columns of X have unit variance, so that the forms of EWP agree.
+        Whether the columns of X were standardised or decorrelated, so that the forms of EWP agree.
     selection : LambdaSelection or None
         The selection of EWP's penalty, if it was made already.
     """
@@ -230,7 +252,7 @@ def tune_methods(named: dict[str, Any], problem: Problem) -> list[Method]:
     for name, given in named.items():
         if isinstance(given, str):
             tuned.append(METHODS[given](problem, name))
-        elif _has(given, "n_clusters", "init"):
+        elif _clusters(given):
             learns = bool(getattr(given, "learns_weights", True))
             tuned.append(EstimatorMethod(name, given, weighting=learns))
         else:
@@ -260,11 +282,12 @@ def _name(given: Any) -> str:
         return given.name
     if callable(given):
         return str(getattr(given, "__name__", type(given).__name__))
-    if _has(given, "n_clusters", "init"):
+    if _clusters(given):
         return type(given).__name__
     raise TypeError(
-        f"method {given!r} is neither a name, nor an estimator with the options n_clusters and "
-        "init, nor an object with name and fit(X, k, start, rng), nor a function of these"
+        f"method {given!r} is neither a name, nor an estimator of clusters with the option "
+        "n_clusters or n_components, nor an object with name and fit(X, k, start, rng), nor a "
+        "function of these"
     )
 
 
@@ -304,6 +327,18 @@ def _sparse_annealed(problem: Problem, name: str) -> Method:
     bound = problem.bound()
     model = SparseKMeans(wbound=bound, algorithm="annealed", threshold="exact")
     return EstimatorMethod(name, model, settings={"wbound": bound})
+
+
+@register("mixture")
+def _mixture(problem: Problem, name: str) -> Method:
+    settings = {"covariance": "full"}
+    return EstimatorMethod(name, GaussianMixture(), weighting=False, settings=settings)
+
+
+@register("agglomerative")
+def _agglomerative(problem: Problem, name: str) -> Method:
+    settings = {"linkage": "ward"}
+    return EstimatorMethod(name, AgglomerativeClustering(), weighting=False, settings=settings)
 
 
 def _ewp(problem: Problem, name: str, dispersion: str, **options: Any) -> Method:

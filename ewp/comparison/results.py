@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,14 @@ from scipy.special import entr
 from sklearn.metrics import normalized_mutual_info_score
 
 from ewp.common.types import Array
-from ewp.display.formatting import fixed, short
+from ewp.comparison.tables import (
+    ComparisonSummary,
+    marks_note,
+    shown_scores,
+    signed_rank,
+    tabulate,
+)
+from ewp.display.formatting import counted, fixed, scaling_name, short
 from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.metrics import between_share, mean_silhouette, rand_index
 from ewp.report.page import ReportMixin, data_hash
@@ -30,11 +36,19 @@ __all__ = [
     "signed_rank",
 ]
 
-#: Level of the test, as in the paper.
-LEVEL = 0.05
-#: With fewer trials the smallest p-value of a two-sided signed-rank test is above 0.05.
-_FEWEST = 6
 _TOP = 15
+#: What a significant difference says, by what the trials are.
+_MEANING = {
+    "starts": (
+        "The replicates are starts, not data: the test says whether another start could turn "
+        'the order on these data, nothing of other data. For those: replicates="bootstrap", or '
+        "several data sets."
+    ),
+    "bootstrap": (
+        "The replicates are resamples of the same rows: the test speaks of what resampling these "
+        "data could turn, and the more resamples, the smaller the differences that it finds."
+    ),
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +64,8 @@ class Comparison(SummaryMixin, ReportMixin):
         differences are multiplied (in WK-means the weights to the power beta), as shares that
         sum to 1 whatever the method's own convention.
     labels : dict of DataFrame
-        By method: one row per trial, one column per row of the data.
+        By method: one row per trial, one column per row of the data; -1 where a resample does not
+        hold the row.
     settings : dict of dict
         By method: the tuning parameters that were chosen or given.
     measures : list of str
@@ -60,8 +75,9 @@ class Comparison(SummaryMixin, ReportMixin):
     reference : str or None
         The method that the others are tested against.
     k : int
-    scaling : {"none", "standard"}
-        What was done to the features, for all methods alike.
+    scaling : str
+        What was done to the features, for all methods alike: "none", "standard" or "decorrelate",
+        perhaps with the share by which correlations were shrunk.
     init : str
         How the trials started.
     starts : ndarray of shape (n_trials, k, p)
@@ -72,6 +88,8 @@ class Comparison(SummaryMixin, ReportMixin):
         The features as they were compared.
     classes : ndarray of shape (n,) or None
         The known classes, counted from 0.
+    replicates : {"starts", "bootstrap"}
+        What the trials are: starts on the same rows, or resamples of the rows.
     seed : int or None
         The seed: the user's, or one that was drawn.
     call : str
@@ -91,6 +109,7 @@ class Comparison(SummaryMixin, ReportMixin):
     complete: bool
     data: Array
     classes: np.ndarray | None
+    replicates: str = "starts"
     seed: int | None = None
     call: str = ""
 
@@ -120,30 +139,16 @@ class Comparison(SummaryMixin, ReportMixin):
         DataFrame
             For every measure its mean over the trials (under its own name), the standard
             deviation (``_sd``), the p-value of Wilcoxon's two-sided signed-rank test against the
-            reference (``_p``) and the paper's mark (``_mark``): "+" if it is below 0.05, "≃" if
-            not, nothing for the reference. Then ``features``, the mean effective number of
-            features (the exponential of the weights' entropy), and ``seconds``.
+            reference (``_p``) and a mark (``_mark``): "+" if it is below 0.05 and the reference is
+            better, "−" if the reference is worse, "≃" if it is not below, nothing for the
+            reference. Then ``features``, the mean effective number of features (the exponential
+            of the weights' entropy), and ``seconds``.
         """
-        columns: dict[str, Any] = {}
-        for measure in self.measures:
-            values = self.scores.pivot_table(
-                index="trial", columns="method", values=measure, dropna=False
-            )[self.methods]
-            tests = [self._test(values, name) for name in self.methods]
-            columns[measure] = values.mean()
-            columns[f"{measure}_sd"] = values.std()
-            columns[f"{measure}_p"] = pd.Series(tests, index=self.methods)
-            columns[f"{measure}_mark"] = pd.Series([_mark(p) for p in tests], index=self.methods)
+        table = tabulate(self.scores, "trial", self.methods, self.measures, self.reference)
         effective = np.exp(entr(self.weights.to_numpy()).sum(axis=1))
-        features = pd.Series(effective, index=self.weights.index)
-        columns["features"] = features.groupby(level="method").mean()
-        columns["seconds"] = self.scores.groupby("method")["seconds"].mean()
-        return pd.DataFrame(columns).reindex(self.methods).rename_axis("method")
-
-    def _test(self, values: pd.DataFrame, name: str) -> float:
-        if self.reference is None or name == self.reference:
-            return float("nan")
-        return signed_rank(values[name].to_numpy(), values[self.reference].to_numpy())
+        features = pd.Series(effective, index=self.weights.index).groupby(level="method").mean()
+        table.insert(table.shape[1] - 1, "features", features.reindex(self.methods))
+        return table
 
     def summary(self) -> EWPSummary:
         """Printed account of the comparison, as text, HTML or LaTeX.
@@ -222,12 +227,14 @@ class Comparison(SummaryMixin, ReportMixin):
             title = (names or {}).get(name, name)
             title = f"{title}: {MEASURES[measure].label} {fixed(scores[name])}"
             panels[title] = self.labels[name].iloc[trial].to_numpy()
+        drawn = self.labels[self.methods[0]].iloc[trial].to_numpy() >= 0
+        panels, data = {title: one[drawn] for title, one in panels.items()}, self.data[drawn]
         if weighted_by is None:
-            return plot_partitions(self.data, panels)
+            return plot_partitions(data, panels)
         (chosen,) = self._chosen(weighted_by, self._weighting)
         scale = np.sqrt(self.weights.xs(chosen, level="method").to_numpy()[trial])
         note = f", weighted by {(names or {}).get(chosen, chosen)}"
-        return plot_partitions(self.data * scale, panels, note=note)
+        return plot_partitions(data * scale, panels, note=note)
 
     def _chosen(self, methods: str | Sequence[str] | None, known: list[str]) -> list[str]:
         methods = [methods] if isinstance(methods, str) else methods
@@ -243,11 +250,8 @@ class Comparison(SummaryMixin, ReportMixin):
     def __repr__(self) -> str:
         means = self.table()[self.measures[0]]
         shown = ", ".join(f"{name} {fixed(value, 3)}" for name, value in means.items())
-        return f"Comparison: {self.n_trials} trials, k = {self.k}, {self.measures[0]}: {shown}"
-
-
-def _mark(p: float) -> str:
-    return "" if np.isnan(p) else "+" if p < LEVEL else "≃"
+        trials = counted(self.n_trials, "trial")
+        return f"Comparison: {trials}, k = {self.k}, {self.measures[0]}: {shown}"
 
 
 @dataclass(frozen=True)
@@ -302,89 +306,41 @@ MEASURES = {
 }
 
 
-def signed_rank(one: Array, other: Array) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test on paired values.
-
-    Pairs without a difference are left out; when there are no others, the p-value is 1.
-
-    Examples
-    --------
-    >>> signed_rank(np.arange(1.0, 7.0), np.zeros(6))
-    0.03125
-    >>> signed_rank(np.ones(6), np.ones(6))
-    1.0
-    """
-    difference = np.asarray(one) - np.asarray(other)
-    # what rounding makes of equal scores is no difference
-    difference = difference[np.isfinite(difference) & (np.abs(difference) > 1e-12)]
-    if not len(difference):
-        return 1.0
-    from scipy.stats import wilcoxon
-
-    with warnings.catch_warnings():
-        # few values with ties: the normal approximation is poor, and there is no better one
-        warnings.simplefilter("ignore")
-        return float(wilcoxon(difference).pvalue)
-
-
-class ComparisonSummary(EWPSummary):
-    """A summary whose LaTeX has a command for the mark of no significant difference."""
-
-    def as_latex(self, label: str = "") -> str:
-        """Render as a LaTeX table."""
-        return super().as_latex(label).replace("≃", r"$\simeq$")
-
-
 def summarise_comparison(comparison: Comparison) -> ComparisonSummary:
     """Render a comparison: means (standard deviations), marks, settings."""
-    table = comparison.table()
-    shown = pd.DataFrame(index=table.index.rename(None))
-    for measure in comparison.measures:
-        cells = zip(table[measure], table[f"{measure}_sd"], table[f"{measure}_mark"], strict=True)
-        shown[measure] = [_score_cell(mean, sd, mark) for mean, sd, mark in cells]
-    shown["features"] = ["" if np.isnan(v) else fixed(v, 1) for v in table["features"]]
-    shown["seconds"] = [short(v, 3) for v in table["seconds"]]
-    features = "standardised" if comparison.scaling == "standard" else "raw"
+    features = scaling_name(comparison.scaling)
     n, p = comparison.data.shape
     summary = ComparisonSummary(
         f"Comparison of clustering methods: n = {n}, p = {p} ({features}), k = {comparison.k}"
     )
-    summary.add_df(shown)
+    summary.add_df(shown_scores(comparison.table(), comparison.measures))
     for note in _comparison_notes(comparison):
         summary.add_text(note)
     return summary
 
 
-def _score_cell(mean: float, sd: float, mark: str) -> str:
-    text = fixed(mean, 3) if np.isnan(sd) else f"{fixed(mean, 3)} ({fixed(sd, 3)})"
-    return f"{text} {mark or ' '}"
-
-
 def _comparison_notes(comparison: Comparison) -> list[str]:
     measures = "; ".join(f"{name}: {MEASURES[name].title}" for name in comparison.measures)
-    trials = f"{comparison.n_trials} trials" if comparison.n_trials > 1 else "One trial"
+    count, bootstrap = comparison.n_trials, comparison.replicates == "bootstrap"
     starts = {"random": "k random rows", "k-means++": "k-means++ seeds", "given": "given centroids"}
+    what = counted(count, "start") + " on one data set"
+    if bootstrap:
+        what = counted(count, "bootstrap resample") + " of the rows"
     notes = [
-        f"{trials}, in each the same start for all methods: {starts[comparison.init]}. Means "
+        f"{what}, in each the same start for all methods: {starts[comparison.init]}. Means "
         f"(standard deviations). {measures}; features: effective number.",
     ]
     if comparison.reference is not None and len(comparison.methods) > 1:
-        notes.append(
-            f"+ differs significantly from {comparison.reference} at the 5 % level, ≃ does not "
-            "(Wilcoxon signed-rank test)."
-            + (
-                f" {comparison.n_trials} trials are too few for the test to reach that level."
-                if comparison.n_trials < _FEWEST
-                else ""
-            )
-        )
+        units = "resamples" if bootstrap else "starts"
+        notes += [marks_note(comparison.reference, count, units), _MEANING[comparison.replicates]]
     settings = [
         f"{name}: {', '.join(f'{key} {_setting(value)}' for key, value in chosen.items())}"
         for name, chosen in comparison.settings.items()
         if chosen
     ]
     if settings:
-        notes.append(f"Settings, chosen without classes or given: {'; '.join(settings)}.")
+        once = ", once, on all rows" if bootstrap else ""
+        notes.append(f"Settings, chosen without classes{once}, or given: {'; '.join(settings)}.")
     if comparison.classes is None:
         notes.append("Internal measures count all features alike, which favours equal weights.")
     if not comparison.complete:
@@ -428,29 +384,33 @@ def describe_comparison(found: Comparison) -> dict[str, Any]:
             size=None,
         ),
         "classes": found.classes is not None,
+        "trials": "resample" if found.replicates == "bootstrap" else "start",
         "repeat": f"import ewp\n\nfound = {found.call}",
         "options": {
             "n_trials": found.n_trials,
             "scaling": found.scaling,
             "init": found.init,
+            "replicates": found.replicates,
             "random_state": found.seed,
         },
         "hash": data_hash(found.data),
         "hash_of": "the features as they were compared"
-        + (", standardised" if found.scaling == "standard" else "")
+        + ("" if found.scaling == "none" else f", {scaling_name(found.scaling)}")
         + ", as 64-bit floats row by row",
     }
 
 
 def _sentence(found: Comparison) -> str:
     n, p = found.data.shape
-    features = "standardised" if found.scaling == "standard" else "raw"
+    features = scaling_name(found.scaling)
     scored = "against known classes" if found.classes is not None else "by internal measures"
     trials = f"{found.n_trials} starts" if found.n_trials > 1 else "one start"
+    if found.replicates == "bootstrap":
+        trials += ", on bootstrap resamples of the rows,"
     return (
         f"{len(found.methods)} methods put {n} rows with {p} {features} features into {found.k} "
         f"clusters, each from the same {trials}, and were scored {scored}."
-    )
+    ).replace(",, and", ", and")
 
 
 def _weight_figures(found: Comparison) -> list[str]:

@@ -22,6 +22,7 @@ __all__ = [
     "block_rows",
     "column_means",
     "column_squares",
+    "copies_factor",
     "distinct_groups",
     "filled_with_marks",
     "hash_sample_block",
@@ -193,6 +194,11 @@ def filled_with_marks(X: Array) -> Array:
     means[columns] = observed_means(X, None, columns)
     filled[absent] = means[np.nonzero(absent)[1]]
     return np.column_stack([filled, absent[:, columns]])
+
+
+def copies_factor(n: int, total: float) -> float:
+    """Factor that makes weights numbers of copies: those whose mean is below one cannot be."""
+    return max(1.0, n / total)
 
 
 def order_rows(blocks: Iterable[Array], inverse: Array) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from ewp.common.types import Array
-from ewp.data.decorrelation import CrossMoments, Decorrelation
+from ewp.data.canonical import column_means
+from ewp.data.decorrelation import Decorrelation
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
 from ewp.data.validation import (
     as_table,
@@ -276,7 +277,7 @@ def _spool(blocks: Iterator[Any], name: str, missing: str = "error") -> FileRows
 
 
 def decorrelated_rows(
-    source: ArraySource, shrinkage: float | None
+    source: ArraySource, shrinkage: float | None, used: np.ndarray | None = None
 ) -> tuple[Decorrelation, Array | FileRows]:
     """Estimate the map to uncorrelated columns, and apply it to all rows.
 
@@ -287,15 +288,23 @@ def decorrelated_rows(
     source : ArraySource
     shrinkage : float or None
         Share by which correlations are shrunk; estimated if None.
+    used : ndarray of bool, shape (p,), or None
+        Features that are decorrelated; all that vary if None.
     """
     array, weight = source.array, source.weight
     if source.in_memory:
-        made = Decorrelation.estimate(array, weight, shrinkage)
+        made = Decorrelation.estimate(array, weight, shrinkage, used)
         return made, made.apply(array)
     slices = [slice(i, i + BATCH_ROWS) for i in range(0, source.n, BATCH_ROWS)]
-    blocks = ((array[rows], None if weight is None else weight[rows]) for rows in slices)
-    shift = np.array(array[0], dtype=np.float64)
-    made = Decorrelation.of_moments(CrossMoments.of_blocks(shift, blocks), shrinkage)
+
+    def added(function: Callable[..., Any], *arguments: Any) -> Any:
+        parts = (
+            function(array[rows], None if weight is None else weight[rows], *arguments)
+            for rows in slices
+        )
+        return sum(parts, start=next(parts))
+
+    made = Decorrelation.of_blocks(column_means(array, weight), added, shrinkage, used)
     return made, _spool((made.apply(array[rows]) for rows in slices), "the blocks")
 
 

@@ -4,6 +4,8 @@ from ewp.diagnostics.agreement import Agreement
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults
 from ewp.diagnostics.feature_tests import FeatureTests
+from ewp.diagnostics.mean_differences import MeanDifferences
+from ewp.diagnostics.profile_table import Profile
 from ewp.diagnostics.refinement import Refinement
 from ewp.diagnostics.stability import StabilityResults
 
@@ -17,6 +19,8 @@ RECORDS: dict[str, type] = {
     "feature_tests_": FeatureTests,
     "agreement_": Agreement,
     "refinement_": Refinement,
+    "profile_": Profile,
+    "differences_": MeanDifferences,
 }
 #: Their headings on a page.
 TITLES = {
@@ -26,4 +30,6 @@ TITLES = {
     "consistency_": "Consistency",
     "agreement_": "Agreement with another clustering",
     "refinement_": "Clusters refined by a mixture",
+    "profile_": "Profile of the clusters",
+    "differences_": "Differences between clusters",
 }

@@ -1,27 +1,32 @@
-"""Uncertainty of weights and centroids: the bootstrap of a fit, its intervals, words and picture.
+"""What resamples say of weights and centroids: intervals, frequencies, words and picture.
 
-Rows are drawn with replacement and the model is fitted again from the full fit's estimates, with
-clusters matched to the full fit's. Everything is conditional on the number of clusters, the
-penalty, the scaling and the form of the weights: choosing them anew in each resample is not part
-of it.
+`ewp.diagnostics.resampling` makes the resamples, `ewp.diagnostics.intervals` knows the kinds of
+intervals. How often the clusters are found again stands beside the intervals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ewp.common.checks import check_choice, check_integer, check_number
-from ewp.common.parallel import run_replicates
-from ewp.common.types import Array, FittedResults
-from ewp.data.splits import Resampler
-from ewp.data.validation import generator
-from ewp.diagnostics.intervals import bca_interval, logistic, logit, percentile_interval
-from ewp.diagnostics.refit import Resample, fitted_data, in_batches, refit, seed_of
+from ewp.common.types import Array
+from ewp.diagnostics.intervals import (
+    LEVEL,
+    Interval,
+    bca_interval,
+    choose_interval,
+    kinds_in_words,
+    logistic,
+    logit,
+    percentile_interval,
+    resamples_in_words,
+    warn_of_few,
+)
+from ewp.diagnostics.stability import DISSOLVED, similarity_table
 from ewp.display.axes import (
     GRID,
     INK,
@@ -35,26 +40,36 @@ from ewp.display.axes import (
 )
 from ewp.display.formatting import (
     INTERVAL_METHODS,
+    MAX_CLUSTERS,
     interval_cells,
     one_line,
     scientific,
     short,
     whole_percent,
 )
-from ewp.display.summary import CONDITIONAL, INTERRUPTED, EWPSummary, SummaryMixin, render_table
+from ewp.display.summary import (
+    CONDITIONAL,
+    INTERRUPTED,
+    EWPSummary,
+    SummaryMixin,
+    render_table,
+    shown_cells,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["BootstrapResults", "bootstrap"]
+__all__ = ["BootstrapResults"]
 
 _TINY = 1e-300
 _LOCAL = (
     "Resamples are fitted from this fit's estimates; whether other clusters would be found from "
-    "scratch is what stability() asks."
+    "scratch is what start='scratch' and stability() ask."
 )
 _MAX_PAIRS = 5
+#: Clusters that a sentence names.
+_MAX_CLUSTERS = 10
 
 
 @dataclass(eq=False, repr=False)
@@ -81,6 +96,11 @@ class BootstrapResults(SummaryMixin):
         Share of the resamples whose fit converged.
     complete : bool
         False if the resampling was interrupted.
+    similarity : ndarray of shape (n_boot, k) or None
+        Jaccard similarity of every cluster to the most similar one of every resample; None in
+        files of before version 0.2, which do not have it.
+    start : {"scratch", "estimates"}
+        What resamples were fitted from.
     """
 
     weights: pd.Series
@@ -92,6 +112,8 @@ class BootstrapResults(SummaryMixin):
     threshold: float
     converged: float
     complete: bool
+    similarity: Array | None = None
+    start: str = "estimates"
 
     @property
     def n_boot(self) -> int:
@@ -104,7 +126,30 @@ class BootstrapResults(SummaryMixin):
         share = (self.weight_draws > self.threshold).mean(axis=0)
         return pd.Series(share, index=self.weights.index, name="selected")
 
-    def weight_intervals(self, level: float = 0.95, method: str = "bca") -> pd.DataFrame:
+    @property
+    def clusters(self) -> pd.DataFrame:
+        """One row per cluster: how it fared in the resamples, as `stability` tells it.
+
+        Columns ``jaccard`` (mean similarity to the most similar cluster of a resample),
+        ``jaccard_sd``, ``dissolved`` and ``recovered`` (numbers of resamples with a similarity of
+        at most 0.5, where the cluster is another one, and above 0.75).
+        """
+        if self.similarity is None:
+            raise ValueError(
+                "these resamples come from a file of an earlier version, which did not keep how "
+                "similar their clusters were; run bootstrap() again"
+            )
+        index = pd.Index(self.centroids.index, name="cluster")
+        return pd.DataFrame(similarity_table(self.similarity), index=index)
+
+    def _jumps(self, level: float) -> np.ndarray:
+        """Which clusters are other ones in more resamples than lie beyond an end of an interval."""
+        if self.similarity is None:
+            return np.zeros(len(self.centroids), dtype=bool)
+        found: np.ndarray = (self.similarity <= DISSOLVED).mean(axis=0) > (1.0 - level) / 2
+        return found
+
+    def weight_intervals(self, level: float = LEVEL, method: str = "auto") -> pd.DataFrame:
         r"""Interval of every feature's weight.
 
         Computed on the scale :math:`\log(w_l / (1 - w_l))`, the log-ratio of a feature to all
@@ -113,31 +158,43 @@ class BootstrapResults(SummaryMixin):
         Parameters
         ----------
         level : float, default 0.95
-        method : {"bca", "percentile"}, default "bca"
+        method : {"auto", "bca", "percentile"}, default "auto"
+            "auto" takes BCa where its assumptions hold and percentiles otherwise: without a
+            jackknife, where clusters are other ones in more resamples than lie beyond an end of
+            the interval, where BCa's ends lie beyond the resamples, and where resamples spread
+            otherwise than the jackknife. ``summary()`` says which and why.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``weight``, ``lower``, ``upper``, ``se`` (standard deviation over the
-            resamples), ``bias`` (their mean minus the weight) and ``selected``.
+            resamples), ``bias`` (their mean minus the weight), ``selected`` and ``method``.
         """
         w = self.weights.to_numpy(dtype=float)
-        ends = self._ends(
-            logit(self.weight_draws), logit(w), logit(self.weight_jackknife), level, method
-        )
-        lower, upper = (logistic(end) for end in ends)
+        found = self._weight_ends(level, method)
         table = {
             "weight": w,
-            "lower": lower,
-            "upper": upper,
+            "lower": logistic(found.lower),
+            "upper": logistic(found.upper),
             "se": self.weight_draws.std(axis=0),
             "bias": self.weight_draws.mean(axis=0) - w,
             "selected": self.selection_frequency.to_numpy(),
+            "method": _methods(found),
         }
         return pd.DataFrame(table, index=self.weights.index)
 
+    def _weight_ends(self, level: float, method: str = "auto") -> Interval:
+        """Intervals of the weights on the logit scale."""
+        return self._ends(
+            logit(self.weight_draws),
+            logit(self.weights.to_numpy(dtype=float)),
+            logit(self.weight_jackknife),
+            level,
+            method,
+        )
+
     def log_ratios(
-        self, reference: Any = None, level: float = 0.95, method: str = "bca"
+        self, reference: Any = None, level: float = LEVEL, method: str = "auto"
     ) -> pd.DataFrame:
         """Interval of every feature's log-ratio.
 
@@ -147,12 +204,13 @@ class BootstrapResults(SummaryMixin):
             Additive log-ratios, to this feature. By default centred log-ratios: to the geometric
             mean of all features that have any weight.
         level : float, default 0.95
-        method : {"bca", "percentile"}, default "bca"
+        method : {"auto", "bca", "percentile"}, default "auto"
+            As in `weight_intervals`.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``log_ratio``, ``lower``, ``upper``.
+            Columns ``log_ratio``, ``lower``, ``upper``, ``method``.
         """
         position: Any = self.weights.to_numpy(dtype=float) > 0
         if reference is not None:
@@ -165,34 +223,41 @@ class BootstrapResults(SummaryMixin):
             return logs - logs[..., position].mean(axis=-1, keepdims=True)
 
         estimate = scale(self.weights.to_numpy(dtype=float))
-        lower, upper = self._ends(
+        found = self._ends(
             scale(self.weight_draws), estimate, scale(self.weight_jackknife), level, method
         )
-        table = {"log_ratio": estimate, "lower": lower, "upper": upper}
+        table = {
+            "log_ratio": estimate,
+            "lower": found.lower,
+            "upper": found.upper,
+            "method": _methods(found),
+        }
         return pd.DataFrame(table, index=self.weights.index)
 
-    def centroid_intervals(self, level: float = 0.95, method: str = "bca") -> pd.DataFrame:
+    def centroid_intervals(self, level: float = LEVEL, method: str = "auto") -> pd.DataFrame:
         """Interval of every coordinate of every centroid, in data units.
 
         Parameters
         ----------
         level : float, default 0.95
-        method : {"bca", "percentile"}, default "bca"
+        method : {"auto", "bca", "percentile"}, default "auto"
+            As in `weight_intervals`, but only the cluster itself needs to be found again for BCa.
 
         Returns
         -------
         pandas.DataFrame
             One row per cluster and feature: columns ``cluster``, ``feature``, ``centroid``,
-            ``lower``, ``upper``, ``se``.
+            ``lower``, ``upper``, ``se``, ``method``.
         """
         theta = self.centroids.to_numpy(dtype=float)
         shifts = np.asarray(self.centroid_shifts, dtype=np.float64)
-        lower, upper = self._ends(
+        found = self._ends(
             shifts,
             np.zeros_like(theta),
             np.asarray(self.centroid_jackknife, dtype=np.float64),
             level,
             method,
+            of_clusters=True,
         )
         k, p = theta.shape
         return pd.DataFrame(
@@ -200,30 +265,80 @@ class BootstrapResults(SummaryMixin):
                 "cluster": np.repeat(self.centroids.index.to_numpy(), p),
                 "feature": np.tile(self.centroids.columns.to_numpy(), k),
                 "centroid": theta.ravel(),
-                "lower": (theta + lower).ravel(),
-                "upper": (theta + upper).ravel(),
+                "lower": (theta + found.lower).ravel(),
+                "upper": (theta + found.upper).ravel(),
                 "se": shifts.std(axis=0).ravel(),
+                "method": _methods(found).ravel(),
             }
         )
 
     def _ends(
-        self, draws: Array, estimate: Array, jackknife: Array, level: float, method: str
-    ) -> tuple[Array, Array]:
+        self,
+        draws: Array,
+        estimate: Array,
+        jackknife: Array,
+        level: float,
+        method: str,
+        *,
+        of_clusters: bool = False,
+    ) -> Interval:
         check_number("level", level, above=0, below=1)
-        check_choice("method", method, ("bca", "percentile"))
+        check_choice("method", method, ("auto", "bca", "percentile"))
+        if level > LEVEL:  # with fewer than the usual level needs bootstrap() has warned
+            warn_of_few(self.n_boot, level)
+        if method == "auto":
+            jumps = self._jumps(level)
+            where = jumps[:, None] if of_clusters else jumps.any(keepdims=True)
+            return choose_interval(draws, estimate, jackknife, level, where)
         if method == "percentile":
-            return percentile_interval(draws, level)
+            return Interval(*percentile_interval(draws, level), np.ones(draws.shape[1:], dtype=int))
         if len(jackknife) < 2:
             raise ValueError(
                 "BCa intervals need the jackknife: run bootstrap(n_jackknife=50), or ask for "
                 "method='percentile'"
             )
-        return bca_interval(draws, estimate, jackknife, level)
+        ends = bca_interval(draws, estimate, jackknife, level)
+        return Interval(*ends, np.zeros(draws.shape[1:], dtype=int))
 
-    @property
-    def method(self) -> str:
-        """The method of intervals that summaries and pictures show."""
-        return "bca" if len(self.weight_jackknife) > 1 else "percentile"
+    def notes(self, level: float = LEVEL) -> list[str]:
+        """Sentences on the intervals of weights, the number of resamples, the clusters in them."""
+        return self.interval_notes(level) + self._stability_notes()
+
+    def interval_notes(self, level: float = LEVEL) -> list[str]:
+        """Sentences on the kinds of the weights' intervals, and on the number of resamples."""
+        return [
+            *resamples_in_words(self.n_boot, level),
+            *kinds_in_words(self._weight_ends(level), "weight"),
+        ]
+
+    def _stability_notes(self) -> list[str]:
+        """How often the clusters are other ones."""
+        if self.similarity is None:
+            return []
+        dissolved = self.clusters["dissolved"]
+        worst = dissolved[dissolved > 0].sort_values(ascending=False, kind="stable")
+        if worst.empty:
+            known = ", which were fitted from this fit" if self.start == "estimates" else ""
+            return [
+                f"Every cluster is found again in all resamples{known}: Jaccard similarity above "
+                "0.5."
+            ]
+        named = [f"in {count} cluster {name}" for name, count in worst.items()]
+        first, others = named[0].replace(" cluster", f" of {self.n_boot} resamples cluster"), ""
+        if len(named) > 1:
+            others = ", " + ", ".join(named[1:_MAX_CLUSTERS])
+        more = len(worst) - _MAX_CLUSTERS
+        tail = f", ... and {more} more" if more > 0 else ""
+        notes = [
+            f"{first[0].upper()}{first[1:]} is another one (Jaccard similarity of at most 0.5)"
+            f"{others}{tail}."
+        ]
+        if self._jumps(LEVEL).any():
+            notes.append(
+                "So other rows may give other clusters: intervals are about whatever solution is "
+                "found, not about these clusters."
+            )
+        return notes
 
     def rank_switches(self, top: int = 20, least: float = 0.05) -> pd.DataFrame:
         """Pairs of features whose order by weight is not the same in all resamples.
@@ -255,11 +370,11 @@ class BootstrapResults(SummaryMixin):
             {"heavier": names[first[hit]], "lighter": names[second[hit]], "switched": share[hit]}
         )
 
-    def summary(self, top: int = 10, level: float = 0.95) -> EWPSummary:
+    def summary(self, top: int = 10, level: float = LEVEL) -> EWPSummary:
         """Table of the heaviest features with their intervals, and notes in words."""
         return summarise_bootstrap(self, top, level)
 
-    def plot(self, ax: Axes | None = None, top: int = 20, level: float = 0.95) -> Axes:
+    def plot(self, ax: Axes | None = None, top: int = 20, level: float = LEVEL) -> Axes:
         """Draw weights with intervals beside selection frequencies.
 
         Parameters
@@ -275,7 +390,7 @@ class BootstrapResults(SummaryMixin):
         -------
         Axes
         """
-        return plot_bootstrap(self.weight_intervals(level, self.method), level, top=top, ax=ax)
+        return plot_bootstrap(self.weight_intervals(level), level, top=top, ax=ax)
 
     def __repr__(self) -> str:
         k, p = self.centroids.shape
@@ -283,115 +398,27 @@ class BootstrapResults(SummaryMixin):
         return f"BootstrapResults: {self.n_boot} resamples{state}, {p} weights, {k} x {p} centroids"
 
 
-def bootstrap(
-    results: FittedResults,
-    /,
-    n_boot: int = 200,
-    *,
-    n_jackknife: int = 50,
-    threshold: float | None = None,
-    X: Any = None,
-    sample_weight: Any = None,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
-) -> BootstrapResults:
-    """Put intervals on weights and centroids by resampling the rows.
-
-    Each resample is fitted from the estimates of this fit: the limit problem is iterated to
-    its fixed point and, with up to seven clusters, polished lightly. Afterwards ``summary()``
-    and ``plot_weights()`` of this object show the intervals. Everything is conditional on the
-    number of clusters, the penalty, the scaling and the form of the weights.
-
-    Parameters
-    ----------
-    results : EWPResults
-        The fit, where this is not called as a method of it.
-    n_boot : int, default 200
-        Number of resamples.
-    n_jackknife : int, default 50
-        Number of parts of the rows that are left out in turn for the acceleration of BCa
-        intervals; 0 leaves percentile intervals only.
-    threshold : float, optional
-        A feature with more weight than this counts as selected. By default an equal share,
-        one over the number of features.
-    X, sample_weight : array-like, optional
-        The data that were fitted, for results that do not hold them any more. Whole numbers
-        as weights are repetitions and resampled as such, other weights stay with their rows.
-    random_state, n_jobs, progress
-        As in `consistency`.
-
-    Returns
-    -------
-    BootstrapResults
-        With ``weight_intervals()``, ``centroid_intervals()``, ``log_ratios()``,
-        ``selection_frequency``, ``rank_switches()``, ``summary()`` and ``plot()``; kept as
-        ``bootstrap_``.
-
-    Examples
-    --------
-    >>> import ewp
-    >>> from ewp.datasets import make_simulation2
-    >>> X = make_simulation2(3, n=300, p=6, n_relevant=2, random_state=0).X
-    >>> results = ewp.fit(X, 3, lam=0.05 * len(X), random_state=0)
-    >>> found = results.bootstrap(100, random_state=0)
-    >>> found.selection_frequency.tolist()
-    [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
-    >>> table = found.weight_intervals()
-    >>> bool((table["lower"] <= table["weight"]).all() and (table["upper"] < 1).all())
-    True
-    """
-    check_integer("n_boot", n_boot, least=2)
-    check_integer("n_jackknife", n_jackknife, least=0)
-    source = fitted_data(results, X, sample_weight)
-    included = int(np.count_nonzero(results.prior > 0))
-    limit = 1.0 / included if threshold is None else check_number("threshold", threshold, below=1)
-    if limit < 0:
-        raise ValueError(f"threshold={threshold!r} must be a weight: 0 or more, and below 1")
-    resampler = Resampler.of(source.X, source.weight, source.options.n_clusters)
-    grouping, *rngs = generator(random_state).spawn(1 + n_boot)
-    groups = min(n_jackknife, len(resampler.rows))
-    parts = resampler.leave_out(groups, grouping) if groups > 1 else []
-    drawn = (Resample(*resampler.draw(rng), seed_of(rng)) for rng in rngs)
-    left_out = (Resample(*part, seed_of(grouping)) for part in parts)
-    fits, complete = run_replicates(
-        refit,
-        ((source, batch) for batch in in_batches(source, chain(drawn, left_out))),
-        total=n_boot + len(parts),
-        what="resamples",
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    found, jackknife = fits[:n_boot], fits[n_boot:] if complete else []
-    k, p = source.centroids.shape
-
-    def shifts(fits: list[Any]) -> np.ndarray:
-        moved = [fit.centroids - source.centroids for fit in fits]
-        return np.array(moved, dtype=np.float64).reshape(-1, k, p)
-
-    return BootstrapResults(
-        weights=results.weights,
-        centroids=results.centroids,
-        weight_draws=np.array([fit.weights for fit in found]),
-        centroid_shifts=shifts(found),
-        weight_jackknife=np.array([fit.weights for fit in jackknife]).reshape(-1, p),
-        centroid_jackknife=shifts(jackknife),
-        threshold=limit,
-        converged=float(np.mean([fit.converged for fit in found])),
-        complete=complete,
-    )
+def _methods(found: Interval) -> np.ndarray:
+    """What intervals are called."""
+    return np.where(found.reason == 0, INTERVAL_METHODS["bca"], INTERVAL_METHODS["percentile"])
 
 
 def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPSummary:
     """Heaviest features with intervals, and the pairs that change places."""
     check_integer("top", top, least=1)
-    table = found.weight_intervals(level, found.method)
+    table = found.weight_intervals(level)
     heaviest = table.iloc[np.argsort(-table["weight"].to_numpy(), kind="stable")[:top]]
     notes = [
-        f"lower, upper: {short(100 * level)} % {INTERVAL_METHODS[found.method]} interval on the "
-        "log-ratio scale; se and bias over the resamples.",
+        f"lower, upper: {short(100 * level)} % interval on the log-ratio scale; se and bias over "
+        "the resamples.",
         f"selected: share of resamples with a weight above {short(found.threshold, 3)}.",
+        *found.notes(level),
     ]
+    if found.similarity is not None:
+        notes.append(
+            "jaccard: mean similarity to the most similar cluster of a resample; dissolved and "
+            "recovered: resamples in which it is at most 0.5, and above 0.75."
+        )
     if len(table) > 1:
         pairs = found.rank_switches(max(top, 2))
         listed = "; ".join(
@@ -417,7 +444,9 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
         )
     if found.converged < 1:
         notes.append(f"{whole_percent(found.converged)} of the fits converged.")
-    notes += [CONDITIONAL, _LOCAL]
+    notes.append(CONDITIONAL)
+    if found.start == "estimates":
+        notes.append(_LOCAL)
     if not found.complete:
         notes.append(INTERRUPTED)
     title = f"Bootstrap of the weights, {found.n_boot} resamples"
@@ -425,7 +454,12 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
     for name in ("se", "bias"):
         shown[name] = [scientific(value) for value in heaviest[name]]
     shown["selected"] = [whole_percent(share) for share in heaviest["selected"]]
-    return render_table(title, shown, notes)
+    summary = render_table(title, shown, notes)
+    if found.similarity is not None:
+        clusters = found.clusters.head(MAX_CLUSTERS).drop(columns="jaccard_sd")
+        clusters.index = pd.Index([f"cluster {name}" for name in clusters.index])
+        summary.add_df(shown_cells(clusters))
+    return summary
 
 
 def plot_bootstrap(

@@ -140,6 +140,7 @@ def consistency(
         theta, weights = choose_reference(
             reference, source, results.feature_names if named else None
         )
+        theta = source.to_columns(theta)
     n_obs = len(source.used)
     chosen = choose_sizes(sizes, n_obs, results.n_clusters, population)
     group, _ = distinct_groups(source.X, source.weight)

@@ -39,7 +39,10 @@ DECISIVE = ("weights", "centroids")
 _HALF_WAY = -0.25
 _SMALLEST = float(np.finfo(float).eps)
 _ROUNDING = 1e-7
-_WORDS = {"weights": "weights (l1)", "centroids": "centroids (w-norm)"}
+_WORDS = {
+    "weights": "weights (sum of absolute differences)",
+    "centroids": "centroids (distance in the weighted metric)",
+}
 #: From this ratio on, powers of ten are enough to mark an axis.
 _WIDE = 1e3
 
@@ -298,7 +301,7 @@ def summarise_consistency(found: ConsistencyResults) -> EWPSummary:
     shown = pd.DataFrame(index=[f"n = {n}" for n in table.index])
     headings = {
         "weights": "weights",
-        "effective_features": "exp-entropy",
+        "effective_features": "eff. features",
         "centroids": "centroids",
         "objective_per_row": "objective/n",
         "ari": "ARI",
@@ -354,7 +357,7 @@ def _consistency_notes(found: ConsistencyResults) -> Iterable[str]:
             f"Along s, from {short(first['s'], 3)} to {short(last['s'], 3)}: f_s - f_-inf falls "
             f"from {short(first['gap'], 3)} to {short(last['gap'], 3)}, the weights come from "
             f"within {short(min(first['weights'], 2.0), 2)} to within "
-            f"{short(last['weights'], 2)} (l1) of their limit."
+            f"{short(last['weights'], 2)} of their limit (sum of absolute differences)."
         )
     if not found.complete:
         yield INTERRUPTED
@@ -364,7 +367,7 @@ def _rate_words(lower: float, upper: float) -> str:
     if not np.isfinite(lower):
         return "without an interval"
     if lower <= -0.5 <= upper:
-        return "the theorem's -1/2 is inside" + (", and so is 0" if upper >= 0 else "")
+        return "which holds the theorem's -1/2" + (", and 0 too" if upper >= 0 else "")
     if upper < -0.5:
         return "steeper than -1/2"
     return "flatter than -1/2" + (" and not different from 0" if upper >= 0 >= lower else "")

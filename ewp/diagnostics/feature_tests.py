@@ -1,17 +1,23 @@
-r"""Which features take part in the clusters: a permutation test of every feature's weight.
+r"""Which features help to tell the clusters apart, given the other features.
+
+The null hypothesis about a feature: given the other features, it scatters about a linear function
+of them in the same way whatever they are, with a density that has one mode. Then it holds nothing
+on the clusters that the others do not. That it is correlated with other features, also with those
+that make the clusters, is part of the hypothesis: one correlated cloud without clusters has none
+of these features.
 
 The features are dealt at random into groups. The clusters of all features but one group are found
-without that group, and each feature l in it is then given the weight that these clusters earn it,
-:math:`w_l \propto \pi_l e^{-D_l/\lambda}`, and compared with the weights it would earn if its
-column were permuted. If the feature is independent of the others, the clusters know nothing of it,
-every permutation of its column is as likely as the one observed, and the p-value is exact: for any
-n, any noise and any structure among the other features. A test that permuted a column and compared
-with the clusters it had helped to find would reject far too often, because clusters adapt to noise.
+without that group; so they are a function of the other features, and under the null hypothesis they
+know nothing of the errors of the feature. `ewp.diagnostics.given_others` has the three tests of
+this: means, spreads and modes. The third finds clusters that a feature has alone, the second those
+that two features have only together, as where three clusters lie at the corners of a triangle.
 
-What the test does not say: it is conditional on the number of clusters, the penalty, the scaling
-and the form of the weights, also where these were chosen from the same data; and a feature with
-clusters of its own, which no other feature shares, is not told from noise, since a permutation
-leaves them as they are.
+With normal errors the test of the means is an F test, exact as long as the features are fewer than
+a third of the rows and at most 101. Otherwise a feature is regressed on those that it is most
+correlated with, and on the linear functions that tell the clusters apart, which is enough if the
+features are jointly normal. What is assumed besides: relations within one cluster are linear.
+Everything is conditional on the number of clusters, the penalty, the scaling and the form of the
+weights, also where these were chosen from the same data.
 """
 
 from __future__ import annotations
@@ -22,14 +28,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
-from scipy.special import logsumexp
 
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
 from ewp.data.validation import check_distinct, generator
-from ewp.diagnostics.refit import FittedData, fitted_data
+from ewp.diagnostics.dip import spread_ties
+from ewp.diagnostics.given_others import conditional_tests, memberships
+from ewp.diagnostics.refit import FittedData, check_whole_rows, fitted_data
 from ewp.display.axes import (
     GRID,
     INK,
@@ -40,9 +46,8 @@ from ewp.display.axes import (
     legend_above,
     name_rows,
     side_by_side,
-    start_at_zero,
 )
-from ewp.display.formatting import short
+from ewp.display.formatting import SMALLEST_P, p_text, short
 from ewp.display.summary import CONDITIONAL, EWPSummary, SummaryMixin, render_table
 from ewp.solver.fit import FitOptions, fit_array
 
@@ -50,35 +55,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = ["FeatureTests", "permutation_tests", "permuted_dispersions"]
+__all__ = ["FeatureTests", "adjusted", "feature_tests_given_others"]
 
-_ROUNDING = 1e-9
-#: Default permutations: enough for Holm's adjustment to reach 0.025 as long as they are not too
-#: many, enough for Benjamini and Hochberg's always.
-_FEWEST, _FOR_HOLM, _MOST_FOR_HOLM, _FOR_BH = 1000, 40, 20_000, 5
-#: Sums over clusters that are held at once.
-_TOGETHER = 2**20
-#: Level that Holm's adjustment should be able to reach.
-_HOLM = 0.05
+#: Shares of the level that the tests of means, spreads and modes have.
+_SHARES = (0.45, 0.45, 0.1)
+#: A feature is regressed on no more others than rows divided by this, and than the second number.
+_ROWS_PER_COVARIATE, _MOST_COVARIATES = 3, 100
 #: Adjusted p-values up to here are marked.
 _LEVEL = 0.05
+_NULL = (
+    "Null hypothesis of each row: given the other features, this one scatters about a linear "
+    "function of them in the same way whatever they are, and with one mode. A small p-value "
+    "speaks against it: the feature helps to tell the clusters apart."
+)
 
 
 @dataclass(eq=False, repr=False)
 class FeatureTests(SummaryMixin):
-    """Permutation tests of the features' weights.
+    """Tests whether features help to tell the clusters apart, given the other features.
 
     Instances come from :meth:`ewp.EWPResults.test_features`.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        One row per feature: ``weight`` in the fit; ``earned``, the weight that the clusters of the
-        other features give it; ``permuted``, its median when the column is permuted;
-        ``p_value``; and the p-values adjusted by Holm (``p_holm``) and by Benjamini and Hochberg
-        (``p_bh``). NaN for features that cannot be tested.
-    n_perm : int
-        Permutations of every column; no p-value is below ``1 / (n_perm + 1)``.
+        One row per feature: ``weight`` in the fit; ``partial_r2``, the share that clusters found
+        without the feature explain of its variance about a linear function of the other features;
+        ``p_means``, ``p_spreads`` and ``p_modes``, the p-values of the three tests of the null
+        hypothesis; ``p_value``, which joins them; and the latter adjusted by Holm (``p_holm``) and
+        by Benjamini and Hochberg (``p_bh``). NaN for features that cannot be tested.
     n_groups : int
         Groups of features that were left out together.
     complete : bool
@@ -86,7 +91,6 @@ class FeatureTests(SummaryMixin):
     """
 
     table: pd.DataFrame
-    n_perm: int
     n_groups: int
     complete: bool
 
@@ -108,7 +112,7 @@ class FeatureTests(SummaryMixin):
         return summarise_tests(self, top)
 
     def plot(self, ax: Axes | None = None, top: int = 20) -> Axes:
-        """Draw the weight that each feature earns beside what it earns when permuted, and p-values.
+        """Draw the features' weights in the fit and, beside them, their p-values.
 
         Parameters
         ----------
@@ -121,162 +125,119 @@ class FeatureTests(SummaryMixin):
         -------
         Axes
         """
-        return plot_tests(self.table, self.n_perm, top=top, ax=ax)
+        return plot_tests(self.table, top=top, ax=ax)
 
     def __repr__(self) -> str:
         count, tested = len(self.significant()), int(self.table["p_value"].notna().sum())
         state = "" if self.complete else ", interrupted"
         return (
             f"FeatureTests: {count} of {tested} features tested have an adjusted p-value "
-            f"(Benjamini-Hochberg) of at most 0.05; {self.n_perm} permutations{state}"
+            f"(Benjamini-Hochberg) of at most 0.05{state}"
         )
-
-
-def permuted_dispersions(
-    Z: Array,
-    labels: np.ndarray,
-    mass: Array | None,
-    n_perm: int,
-    seed: int,
-) -> tuple[Array, Array]:
-    """Dispersions within clusters of columns as they are and with their rows permuted.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, q)
-        Columns, centred; a missing value (NaN) is permuted as others are.
-    labels : ndarray of shape (n,)
-    mass : ndarray of shape (n,) or None
-        Weights, which stay with the labels.
-    n_perm : int
-    seed : int
-        Of the permutations.
-
-    Returns
-    -------
-    dispersion, total : ndarray of shape (1 + n_perm, q)
-        Sums of squares about the clusters' means and about the mean, the data's own first. All
-        columns are permuted alike, which keeps what they have in common.
-    """
-    n, q = Z.shape
-    absent = np.isnan(Z)
-    incomplete = bool(absent.any())
-    if incomplete:
-        marks, Z = (~absent).astype(float), np.where(absent, 0.0, Z)
-    order = np.argsort(labels, kind="stable")
-    sizes = np.bincount(labels)
-    sizes = sizes[sizes > 0]
-    weight = np.ones(n) if mass is None else mass[order]
-    masses = np.add.reduceat(weight, np.cumsum(sizes) - sizes)
-    dispersion, total = np.empty((2, 1 + n_perm, q))
-    squares = (Z**2).sum(axis=0)
-    together = max(_TOGETHER // (len(sizes) * q + n), 1)
-    shuffle = np.random.default_rng(seed)
-    for first in range(0, 1 + n_perm, together):
-        part = slice(first, min(first + together, 1 + n_perm))
-        count = part.stop - part.start
-        rows = np.array([shuffle.permutation(n) if first + i else order for i in range(count)])
-        # one line of the matrix a cluster and permutation: the rows that fall into it
-        lines = np.append(0, np.cumsum(np.tile(sizes, count)))
-        chosen = csr_array((np.tile(weight, count), rows.ravel(), lines), (len(lines) - 1, n))
-        sums = (chosen @ Z).reshape(count, len(sizes), q)
-        if mass is not None:
-            squares = (chosen @ Z**2).reshape(sums.shape).sum(axis=1)
-        if incomplete:
-            seen = (chosen @ marks).reshape(sums.shape)
-            whole = np.maximum(seen.sum(axis=1), np.finfo(float).tiny)
-            total[part] = squares - sums.sum(axis=1) ** 2 / whole
-            between = np.divide(sums**2, seen, out=np.zeros_like(sums), where=seen > 0)
-            dispersion[part] = squares - between.sum(axis=1)
-            continue
-        total[part] = squares - sums.sum(axis=1) ** 2 / masses.sum()
-        sums **= 2
-        dispersion[part] = squares - np.einsum("j,ijl->il", 1.0 / masses, sums)
-    return np.maximum(dispersion, 0.0), np.maximum(total, 0.0)
 
 
 class _Outcome(NamedTuple):
     features: np.ndarray
-    earned: Array
-    permuted: Array
-    p_value: Array
+    #: Partial R2, and p-values of means, spreads and modes, a row each.
+    found: Array
+
+
+def _neighbours(Z: Array, column: int, most: int) -> np.ndarray:
+    """Columns that a column is regressed on: all others, or those most correlated with it."""
+    others = np.delete(np.arange(Z.shape[1]), column)
+    if len(others) <= most:
+        return others
+    correlation = np.abs(Z[:, others].T @ Z[:, column])
+    return np.sort(others[np.argsort(-correlation, kind="stable")[:most]])
 
 
 def _test_group(
-    source: FittedData, options: FitOptions, features: np.ndarray, n_perm: int, seed: int
+    source: FittedData, options: FitOptions, features: np.ndarray, seed: int
 ) -> list[_Outcome]:
     """Test the features of one group against the clusters of all the others."""
+    included = np.flatnonzero(source.prior > 0)
+    others = np.setdiff1d(included, features)
     rows = source.used
-    others = np.setdiff1d(np.flatnonzero(source.prior > 0), features)
     X = source.X[rows]
     mass = None if source.weight is None else source.weight[rows]
-    missing = np.full(len(features), np.nan)
     # a copy that holds nothing of these features: the clusters must not depend on them
     seen = np.ascontiguousarray(X[:, others])
     try:
         check_distinct(seen, options.n_clusters)
     except ValueError:
-        return [_Outcome(features, missing, missing, missing)]
+        return [_Outcome(features, np.full((4, len(features)), np.nan))]
     without = dataclasses.replace(options, prior=source.prior[others])
-    found = fit_array(seen, mass, without, np.random.default_rng(seed))
+    fit = fit_array(seen, mass, without, np.random.default_rng(seed))
+    clusters = memberships(seen, fit.labels, mass)
 
-    def exponents(columns: np.ndarray, count: int) -> Array:
-        Z = (X[:, columns] - source.center[columns]) / source.scale[columns]
-        within, total = permuted_dispersions(Z, found.labels, mass, count, seed)
-        gain = total - within if options.between else -within
-        return np.log(source.prior[columns]) + gain / options.penalty
+    Z = X[:, included] - X[:, included].mean(axis=0)
+    Z /= np.maximum(np.linalg.norm(Z, axis=0), np.finfo(float).tiny)
+    most = min(len(rows) // _ROWS_PER_COVARIATE, _MOST_COVARIATES)
+    found = np.empty((4, len(features)))
+    for i, feature in enumerate(features):
+        near = _neighbours(Z, int(np.searchsorted(included, feature)), most)
+        beside = Z[:, near]
+        if len(near) < len(included) - 1:
+            beside = np.hstack([beside, clusters.scores])
+        rng = np.random.default_rng([seed, int(feature)])
+        broken = spread_ties(X[:, feature], rng)
+        found[:, i] = conditional_tests(X[:, feature], beside, clusters.probability, broken)
+    return [_Outcome(features, found)]
 
-    rest = logsumexp(exponents(others, 0)[0])
-    own = exponents(features, n_perm)
-    reached = own[1:] >= own[0] - _ROUNDING * np.maximum(np.abs(own[0]), 1.0)
-    share = 1.0 / (1.0 + np.exp(np.clip(rest - own, -700.0, 700.0)))
-    p_value = (1.0 + reached.sum(axis=0)) / (1.0 + n_perm)
-    return [_Outcome(features, share[0], np.median(share[1:], axis=0), p_value)]
+
+def _together(means: Array, spreads: Array, modes: Array) -> Array:
+    """Bonferroni's p-value of three tests among which the level is divided."""
+    shares = zip((means, spreads, modes), _SHARES, strict=True)
+    joint: Array = np.minimum.reduce([p / share for p, share in shares])
+    return np.minimum(joint, 1.0)
 
 
-def _adjusted(p_value: Array, method: str) -> Array:
+def adjusted(p_value: Array, method: str) -> Array:
+    """p-values adjusted by a method of statsmodels, such as "holm" or "fdr_bh"; NaN stay."""
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = np.full(len(p_value), np.nan)
+    found = np.full(len(p_value), np.nan)
     tested = np.isfinite(p_value)
     if tested.any():
-        adjusted[tested] = multipletests(p_value[tested], method=method)[1]
-    return adjusted
+        found[tested] = multipletests(p_value[tested], method=method)[1]
+    return found
 
 
-def permutation_tests(
+def feature_tests_given_others(
     results: FittedResults,
     /,
-    n_perm: int | None = None,
     *,
-    n_groups: int = 20,
+    n_groups: int = 50,
     X: Any = None,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> FeatureTests:
-    """Test for every feature whether it takes part in the clusters of the others.
+    """Test for every feature whether it helps to tell the clusters apart, given the others.
 
-    The clusters are found without the feature; the weight they earn it is compared with what
-    they would earn it if its column were permuted. The p-value is exact for a feature that is
-    independent of the others. The test is conditional on the number of clusters, the penalty,
-    the scaling and the form of the weights, and blind to clusters that a feature has all to
-    itself; see `ewp.diagnostics.feature_tests`.
+    The null hypothesis: given the other features, the feature scatters about a linear function of
+    them in the same way whatever they are, and with one mode. It holds for noise, for noise that
+    is correlated with other features, and for all features of a cloud without clusters. The
+    clusters are found without the feature, so p-values are valid although clusters and tests
+    come from the same rows. They are conditional on the number of clusters, the penalty, the
+    scaling and the form of the weights; see `ewp.diagnostics.feature_tests`.
+
+    A large p-value does not say that a feature is noise. It may matter on its own and add nothing
+    to the others: of many features that all say the same, none may be significant. And power is
+    lost where the clusters are others without it.
 
     Parameters
     ----------
     results : EWPResults
         The fit, where this is not called as a method of it.
-    n_perm : int, optional
-        Number of permutations. By default 40 times the number of features, so that p-values
-        can stay small after Holm's adjustment, but at least 999 and at most 20,000 or five
-        times the number of features. They cost little: the fits are one for each group.
-    n_groups : int, default 20
-        Number of groups of features that are left out together; up to as many features are
-        left out one by one.
+    n_groups : int, default 50
+        Number of groups of features that are left out together, with a fit for each; up to as
+        many features are left out one by one. Clusters that only features of one group show are
+        missed, which is less likely with more groups.
     X, sample_weight, random_state, n_jobs, progress
-        As in `consistency`.
+        As in `consistency`. Weights of the rows count in the fits; the tests themselves count
+        each row once whose weight is not zero.
 
     Returns
     -------
@@ -293,20 +254,18 @@ def permutation_tests(
     >>> results.test_features(random_state=0).significant().tolist()
     ['x0', 'x1', 'x2']
     """
-    if n_perm is None:
-        p = results.n_features
-        n_perm = max(_FEWEST, min(_FOR_HOLM * p, _MOST_FOR_HOLM), _FOR_BH * p) - 1
-    check_integer("n_perm", n_perm, least=1)
     check_integer("n_groups", n_groups, least=2)
     if results.n_clusters < 2:
         raise ValueError("features of a fit with one cluster cannot be tested: nothing differs")
     source = fitted_data(results, X, sample_weight)
+    # what a regression would fill in has other errors than what is observed
+    cure = "fit the rows without missing values and test the features of that fit"
+    check_whole_rows(source, "test_features", cure)
     options = source.options
     if not isinstance(options.init, str):
         # a start that has seen the features would tell the clusters about them
         options = dataclasses.replace(options, init="k-means++")
     rng = generator(random_state)
-    # one seed for all groups: the features have their permutations in common
     seed = int(rng.integers(2**63))
     included = rng.permutation(np.flatnonzero(source.prior > 0))
     if len(included) < 2:
@@ -314,27 +273,30 @@ def permutation_tests(
     groups = [np.sort(included[i::n_groups]) for i in range(min(n_groups, len(included)))]
     done, complete = run_replicates(
         _test_group,
-        [(source, options, group, n_perm, seed) for group in groups],
+        [(source, options, group, seed) for group in groups],
         total=len(groups),
         what="groups of features",
         n_jobs=n_jobs,
         progress=progress,
     )
-    columns = np.full((3, results.n_features), np.nan)
+    columns = np.full((4, results.n_features), np.nan)
     for outcome in done:
-        columns[:, outcome.features] = outcome.earned, outcome.permuted, outcome.p_value
+        columns[:, outcome.features] = outcome.found
+    p_value = _together(*columns[1:])
     table = pd.DataFrame(
         {
             "weight": results.weights.to_numpy(dtype=float),
-            "earned": columns[0],
-            "permuted": columns[1],
-            "p_value": columns[2],
-            "p_holm": _adjusted(columns[2], "holm"),
-            "p_bh": _adjusted(columns[2], "fdr_bh"),
+            "partial_r2": columns[0],
+            "p_means": columns[1],
+            "p_spreads": columns[2],
+            "p_modes": columns[3],
+            "p_value": p_value,
+            "p_holm": adjusted(p_value, "holm"),
+            "p_bh": adjusted(p_value, "fdr_bh"),
         },
         index=results.feature_names,
     )
-    return FeatureTests(table, n_perm, len(groups), complete)
+    return FeatureTests(table, len(groups), complete)
 
 
 def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
@@ -344,42 +306,37 @@ def summarise_tests(found: FeatureTests, top: int) -> EWPSummary:
     order = np.lexsort((-table["weight"].to_numpy(), table["p_value"].fillna(2.0).to_numpy()))
     tested = int(table["p_value"].notna().sum())
     notes = [
-        "earned: the weight that clusters found without the feature give it; permuted: the "
-        "median of the same when the column is permuted.",
+        _NULL,
+        "partial_r2: share of the variance about that function which clusters found without the "
+        "feature explain. p_means, p_spreads, p_modes: whether its mean or its spread, given the "
+        "others, differs between these clusters, and whether it has more than one mode; p_value "
+        f"joins them (Bonferroni, with shares {_SHARES[0]}, {_SHARES[1]} and {_SHARES[2]} of the "
+        "level).",
         f"{len(found.significant())} of {tested} tested features have a p-value of at most 0.05 "
-        "after Benjamini and Hochberg, "
-        f"{len(found.significant(adjust='holm'))} after Holm. The smallest possible p-value is "
-        f"{short(1 / (found.n_perm + 1), 2)}.",
-        "Null hypothesis: the feature is independent of all the others. A feature with clusters "
-        "that no other feature shares cannot be told from noise.",
+        f"after Benjamini and Hochberg, {len(found.significant(adjust='holm'))} after Holm.",
         CONDITIONAL,
     ]
-    if tested > _HOLM * (found.n_perm + 1):
-        notes.insert(
-            2,
-            f"Holm's adjustment cannot reach {_HOLM} with so few permutations; "
-            f"n_perm={round(2 * tested / _HOLM) - 1} would let it.",
-        )
+    shown = table.iloc[order[:top]].map(lambda value: short(value, 3))
+    for column in shown.columns[shown.columns.str.startswith("p_")]:
+        shown[column] = [p_text(p) for p in table[column].iloc[order[:top]]]
     if len(table) > top:
         notes.insert(0, f"... and {len(table) - top} more features.")
     if not found.complete:
         notes.append("INTERRUPTED: features without a p-value were not tested.")
     return render_table(
-        f"Permutation tests of the weights, {found.n_perm} permutations",
-        table.iloc[order[:top]],
+        "Does the feature help to tell the clusters apart, given the others?",
+        shown,
         notes,
     )
 
 
-def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 20, ax: Axes | None = None) -> Axes:
-    """Draw the weights that features earn, as they are and permuted, and the p-values beside them.
+def plot_tests(table: pd.DataFrame, *, top: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw the weights of features and, beside them, their p-values.
 
     Parameters
     ----------
     table : DataFrame
         `FeatureTests.table`.
-    n_perm : int
-        Number of permutations, which bounds the p-values from below.
     top : int, default 20
         Number of features, heaviest first.
     ax : Axes, optional
@@ -393,32 +350,29 @@ def plot_tests(table: pd.DataFrame, n_perm: int, *, top: int = 20, ax: Axes | No
     shown = heaviest_rows(table, table["weight"].to_numpy(), top)
     rows = np.arange(len(shown))
     panels = (
-        [ax] if ax is not None else side_by_side((7.2, height_of_rows(len(shown), 1.6)), (3, 2))
+        [ax] if ax is not None else side_by_side((7.2, height_of_rows(len(shown), 1.6)), (2, 3))
     )
     for left in panels[:-1]:
-        ends = shown[["earned", "permuted"]]
-        left.hlines(rows, ends.min(axis=1), ends.max(axis=1), color="#BBBBBB", lw=2, zorder=2)
-        left.plot(shown["permuted"], rows, "|", color=INK, ms=9, mew=1.8, label="permuted")
-        left.plot(shown["earned"], rows, "o", color=PALETTE[0], ms=5.5, label="earned", zorder=3)
-        start_at_zero(left, ends.to_numpy())
-        left.set_xlabel("weight given by the clusters\nof the other features")
-        legend_above(left)
+        left.barh(rows, shown["weight"], height=0.6, color=PALETTE[0], zorder=2)
+        left.set_xlabel("weight in the fit")
     last = panels[-1]
     hit = (shown["p_bh"] <= _LEVEL).to_numpy()
     counts = [int((table["p_bh"] <= _LEVEL).sum()), int(table["p_value"].notna().sum())]
+    p_value = shown["p_value"].clip(lower=SMALLEST_P).to_numpy()
     for chosen, colour, words in (
         (hit, PALETTE[3], f"BH ≤ {_LEVEL}"),
         (~hit, "#999999", "above"),
     ):
-        drawn = shown["p_value"].to_numpy()[chosen]
-        last.plot(drawn, rows[chosen], "o", color=colour, ms=5.5, label=words, zorder=3)
-    last.axvline(1 / (n_perm + 1), color=INK, linewidth=1, linestyle=":", zorder=1)
+        last.plot(p_value[chosen], rows[chosen], "o", color=colour, ms=5.5, label=words, zorder=3)
+    last.axvline(_LEVEL, color=INK, linewidth=1, linestyle=":", zorder=1)
     last.set_xscale("log")
-    last.set_xlim(2.0, 0.5 / (n_perm + 1))
-    last.xaxis.set_major_formatter("{x:g}")
+    least = float(np.nanmin(p_value, initial=_LEVEL))
+    last.set_xlim(2.0, 0.3 * least)
     rest = len(table) - len(shown)
     note = f"\n{rest} more features" if rest else ""
-    last.set_xlabel(f"p-value\n{counts[0]} of {counts[1]} significant{note}")
+    last.set_xlabel(
+        f"p-value, given the other features\n{counts[0]} of {counts[1]} significant{note}"
+    )
     name_rows(panels[0], shown.index)
     for panel in panels[1:]:
         panel.tick_params(axis="y", length=0)

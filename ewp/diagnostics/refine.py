@@ -10,12 +10,12 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
-from ewp.common.checks import check_choice, listing
+from ewp.common.checks import check_choice
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import block_rows, sample_by_hash
 from ewp.diagnostics.refinement import Refinement, standardised
-from ewp.diagnostics.refit import FittedData, fitted_data
+from ewp.diagnostics.refit import FittedData, check_whole_rows, feature_positions, fitted_data
 from ewp.refinement.choice import (
     TAILS,
     Choice,
@@ -108,13 +108,9 @@ def refine(
     k = results.n_clusters
     if k < 2:
         raise ValueError("there is one cluster, and nothing to refine: fit two or more")
-    chosen = _positions(results, features)
-    source = fitted_data(results, X, sample_weight)
-    if np.isnan(source.X).any():
-        raise ValueError(
-            "refine() needs all values of a row, but the data have missing values: impute them, "
-            "fit the imputed data and refine that fit"
-        )
+    chosen = feature_positions(results, features)
+    source = fitted_data(results, X, sample_weight, as_given=True)
+    check_whole_rows(source, "refine", "impute them, fit the imputed data and refine that fit")
     rows, mass, labels = _rows_to_fit(source, results)
     place = prepare(rows, mass, labels, k, chosen)
     q = place.rows.shape[1]
@@ -131,20 +127,6 @@ def refine(
         models = [MixtureModel(covariance, tail) for tail in degrees]
     choice = choose_mixture(place.rows, mass, place.cell, place.starts, models, k, proportions)
     return _present(results, source, place, mass, choice)
-
-
-def _positions(results: FittedResults, features: Any) -> np.ndarray | None:
-    """Positions of the features that the user names."""
-    if features is None:
-        return None
-    wanted = [features] if isinstance(features, str) else list(features)
-    known = results.feature_names
-    unknown = [name for name in wanted if name not in known]
-    if unknown or not wanted:
-        raise ValueError(
-            f"features: {listing(unknown) or 'none'} given, but the fit has {listing(list(known))}"
-        )
-    return np.flatnonzero(known.isin(wanted))
 
 
 def _rows_to_fit(source: FittedData, results: FittedResults) -> tuple[Array, Array, np.ndarray]:

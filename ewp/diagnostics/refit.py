@@ -2,8 +2,9 @@
 
 `FittedData` are the fitted rows with the options of the fit; from it rows are fitted again, from
 scratch or from the full fit's estimates. The penalty is always in proportion to the rows, so that
-all fits estimate the same thing. Which rows, and what becomes of the fits, is the diagnostics'
-business.
+all fits estimate the same thing. Features that were decorrelated are the uncorrelated columns here,
+by the map of the fit, which is not estimated again. Which rows, and what becomes of the fits, is
+the diagnostics' business.
 """
 
 from __future__ import annotations
@@ -16,22 +17,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
+from ewp.data.decorrelation import Decorrelation
 from ewp.data.validation import check_sample_weight, row_names
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
 from ewp.engine.base import RowMass
-from ewp.metrics import centroid_order
+from ewp.metrics import overlap, overlap_order, rand_index, similarities
 from ewp.solver.batch import FittedRuns, Runs, fit_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
 from ewp.solver.polish import PolishEffort
 
 __all__ = [
+    "Candidates",
     "FittedData",
     "Refit",
     "Resample",
+    "check_whole_rows",
+    "distinct_solutions",
+    "estimates",
+    "feature_positions",
+    "fit_from_scratch",
     "fit_rows",
     "fitted_data",
     "in_batches",
@@ -43,7 +52,12 @@ __all__ = [
 #: Share of the rows that may change their cluster before data count as not those of the fit.
 _STRANGE = 0.01
 #: Numbers that the weights and estimates of a batch of resamples may take, and the most of them.
-_BATCH_ENTRIES, _LARGEST_BATCH = 2**23, 50
+_BATCH_ENTRIES, _LARGEST_BATCH = 2**23, 100
+#: Agreement (adjusted Rand index) from which two solutions count as one to begin from.
+_SAME = 0.95
+#: Movement, in standard deviations, at which fits that go on from other fits end: far below what
+#: resamples differ by.
+_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -53,17 +67,20 @@ class FittedData:
     Attributes
     ----------
     X : ndarray of shape (n, p)
+        In data units, or decorrelated.
     weight : ndarray of shape (n,) or None
     options : FitOptions
-        Options of the fit; its penalty belongs to all rows.
+        Options of fits to these rows; the penalty belongs to all of them.
     centroids : ndarray of shape (k, p)
-        The estimates, in data units.
+        The estimates, in the units of X.
     weights : ndarray of shape (p,)
     labels : ndarray of shape (n,)
     center, scale : ndarray of shape (p,)
     varying : ndarray of shape (p,)
         Which features vary at all.
     critical_exponent : float
+    decorrelation : Decorrelation or None
+        How X came from the data, if it was decorrelated.
     """
 
     X: Array
@@ -76,6 +93,15 @@ class FittedData:
     scale: Array
     varying: np.ndarray
     critical_exponent: float
+    decorrelation: Decorrelation | None
+
+    def to_columns(self, centroids: Array) -> Array:
+        """Translate centroids from data units to those of X."""
+        return centroids if self.decorrelation is None else self.decorrelation.apply(centroids)
+
+    def to_data_units(self, centroids: Array) -> Array:
+        """Translate centroids from the units of X to those of the data."""
+        return centroids if self.decorrelation is None else self.decorrelation.invert(centroids)
 
     @property
     def used(self) -> np.ndarray:
@@ -102,7 +128,9 @@ class FittedData:
 
 
 @one_blas_thread()
-def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None) -> FittedData:
+def fitted_data(
+    results: FittedResults, X: Any = None, sample_weight: Any = None, *, as_given: bool = False
+) -> FittedData:
     """Collect what is needed to fit parts of the data again.
 
     Parameters
@@ -112,6 +140,8 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
         The data that were fitted, if the results do not hold them any more.
     sample_weight : array-like of shape (n,), optional
         Their weights; only with `X`.
+    as_given : bool, default False
+        Leave the rows in data units, also where features were decorrelated.
 
     Raises
     ------
@@ -123,6 +153,7 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
     labels = results.labels.to_numpy()
     if len(array) != len(labels):
         raise ValueError(f"X has {len(array)} rows, but the fit had {len(labels)}: pass its data")
+    columns = results.to_columns(array)
     theta, weights, center, scale = results.metric()
     if own:
         if sample_weight is not None:
@@ -132,7 +163,7 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
         weight = results.sample_weight
     else:
         weight = check_sample_weight(sample_weight, len(array), row_names(rows))
-        nearest = nearest_centroids(array, theta, weights, center, scale)[0]
+        nearest = nearest_centroids(columns, theta, weights, center, scale)[0]
         strange = float(np.mean(nearest != labels))
         if strange > _STRANGE:
             raise ValueError(
@@ -146,9 +177,16 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
             )
     varying = varying_columns(array)
     # the prior that was used, without the columns that never vary
-    options = dataclasses.replace(results.fit_options, prior=results.prior)
+    options, made = dataclasses.replace(results.fit_options, prior=results.prior), None
+    if as_given:
+        columns, theta = array, results.centroids.to_numpy(dtype=float)
+        center, scale = results.center, results.scale
+    elif results.decorrelation is not None:
+        made = results.decorrelation
+        init = options.init if isinstance(options.init, str) else made.apply(options.init)
+        options = dataclasses.replace(options, scale=None, init=init)
     return FittedData(
-        array,
+        columns,
         weight,
         options,
         theta,
@@ -158,7 +196,39 @@ def fitted_data(results: FittedResults, X: Any = None, sample_weight: Any = None
         scale,
         varying,
         results.critical_exponent,
+        made,
     )
+
+
+def check_whole_rows(source: FittedData, question: str, cure: str) -> None:
+    """Check that nothing is missing, for a question that needs all values of a row.
+
+    Parameters
+    ----------
+    source : FittedData
+    question : str
+        Its name.
+    cure : str
+        What to do instead, as an imperative.
+    """
+    if np.isnan(source.X).any():
+        raise ValueError(
+            f"{question}() needs all values of a row, but the data have missing values: {cure}"
+        )
+
+
+def feature_positions(results: FittedResults, features: Any) -> np.ndarray | None:
+    """Positions of the features that the user names."""
+    if features is None:
+        return None
+    wanted = [features] if isinstance(features, str) else list(features)
+    known = results.feature_names
+    unknown = [name for name in wanted if name not in known]
+    if unknown or not wanted:
+        raise ValueError(
+            f"features: {listing(unknown) or 'none'} given, but the fit has {listing(list(known))}"
+        )
+    return np.flatnonzero(known.isin(wanted))
 
 
 def _prior(source: FittedData, part: Array) -> Array:
@@ -190,12 +260,24 @@ def fit_rows(
 
 
 class Refit(NamedTuple):
-    """Estimates from a resample, with the clusters of the full fit."""
+    """Estimates from a resample, clusters in the order of the full fit's.
+
+    `similarity` is the Jaccard similarity of every cluster of the full fit to the most similar one
+    of the resample, over the rows that are in it.
+    """
 
     centroids: Array
     weights: Array
     objective: float
     converged: bool
+    similarity: Array
+
+
+class Candidates(NamedTuple):
+    """Solutions from which resamples are fitted: (c, k, p) centroids in data units, weights."""
+
+    centroids: Array
+    weights: Array
 
 
 class Resample(NamedTuple):
@@ -224,7 +306,7 @@ def _fit_resamples(
     source: FittedData,
     resamples: list[Resample],
     options: FitOptions,
-    begin: tuple[Array, Array] | None = None,
+    begin: Candidates | None = None,
 ) -> tuple[ArrayEngine, FittedRuns]:
     """Fit resamples, with the penalty in proportion to their weight."""
     engine = ArrayEngine(source.X, source.weight)
@@ -241,37 +323,92 @@ def _fit_resamples(
         np.arange(count),
         RowMass(table, np.arange(count)),
     )
-    if begin is not None:
-        begin = engine.to_engine_units(begin[0]), begin[1]
     prior = dataclasses.replace(options, prior=source.prior * source.varying)
-    return engine, fit_runs(engine, options.n_clusters, runs, prior, begin)
+    known = None
+    if begin is not None:
+        known = engine.to_engine_units(begin.centroids), begin.weights
+    return engine, fit_runs(engine, options.n_clusters, runs, prior, known)
 
 
-def refit(source: FittedData, resamples: list[Resample]) -> list[Refit]:
-    """Fit resamples from the full fit's estimates: the limit problem, perhaps a light polish.
+def _matched(
+    source: FittedData, resamples: list[Resample], engine: ArrayEngine, found: FittedRuns
+) -> list[Refit]:
+    """Estimates with the clusters matched to those of the full fit by the rows they share."""
+    k = source.options.n_clusters
+    labels, centroids = found.labels(engine), engine.to_data_units(found.theta)
+    made = []
+    for b, drawn in enumerate(resamples):
+        shared = overlap(source.labels[drawn.rows], labels[b, drawn.rows], k)
+        made.append(
+            Refit(
+                centroids[b, overlap_order(shared)],
+                found.weights[b],
+                float(found.objective[b]),
+                bool(found.converged[b]),
+                similarities(shared),
+            )
+        )
+    return made
+
+
+def fit_from_scratch(source: FittedData, resamples: list[Resample]) -> list[Refit]:
+    """Fit resamples from starts of their own, each by itself."""
+    options = source.options
+    if options.effort.rounds:
+        options = dataclasses.replace(options, polish=PolishEffort.LIGHT)
+    engine, found = _fit_resamples(source, resamples, options)
+    return _matched(source, resamples, engine, found)
+
+
+def estimates(source: FittedData) -> Candidates:
+    """Return the full fit as the only solution to begin from."""
+    return Candidates(source.centroids[None], source.weights[None])
+
+
+def distinct_solutions(source: FittedData, found: list[Refit]) -> Candidates:
+    """Return the full fit and what was found in resamples, of nearly equal partitions one.
 
     Parameters
     ----------
     source : FittedData
+    found : list of Refit
+    """
+    labels = [source.labels]
+    kept = []
+    for i, fit in enumerate(found):
+        own = nearest_centroids(source.X, fit.centroids, fit.weights, source.center, source.scale)[
+            0
+        ]
+        if all(rand_index(own, other, source.weight) < _SAME for other in labels):
+            labels.append(own)
+            kept.append(i)
+    return Candidates(
+        np.array([source.centroids, *(found[i].centroids for i in kept)]),
+        np.array([source.weights, *(found[i].weights for i in kept)]),
+    )
+
+
+def refit(source: FittedData, begin: Candidates, resamples: list[Resample]) -> list[Refit]:
+    """Fit resamples from solutions found before: the limit problem from the most promising.
+
+    Parameters
+    ----------
+    source : FittedData
+    begin : Candidates
     resamples : list of Resample
 
     Returns
     -------
     list of Refit
-        Clusters are matched to those of the full fit.
+        The lowest objective that was reached in each.
     """
-    options = source.options
-    if options.effort.rounds:
-        options = dataclasses.replace(options, polish=PolishEffort.LIGHT)
-    engine, found = _fit_resamples(source, resamples, options, (source.centroids, source.weights))
-    made = []
-    for theta, weights, objective, converged in zip(
-        found.theta, found.weights, found.objective, found.converged, strict=True
-    ):
-        centroids = engine.to_data_units(theta)
-        order = centroid_order(centroids, source.centroids, source.metric)
-        made.append(Refit(centroids[order], weights, float(objective), bool(converged)))
-    return made
+    options = dataclasses.replace(
+        source.options,
+        polish=PolishEffort.NONE,
+        tol=max(source.options.tol, _TOLERANCE),
+    )
+    engine, found = _fit_resamples(source, resamples, options, begin)
+    return _matched(source, resamples, engine, found)
 
 
 def partitions(source: FittedData, resamples: list[Resample], options: FitOptions) -> np.ndarray:

@@ -91,10 +91,7 @@ class StabilityResults(SummaryMixin):
         means = points.groupby("cluster")[["stays", "silhouette"]].mean().reindex(range(k))
         table = {
             "size": np.bincount(self.labels.to_numpy(), minlength=k),
-            "jaccard": self.jaccard.mean(axis=0),
-            "jaccard_sd": self.jaccard.std(axis=0),
-            "dissolved": (self.jaccard <= DISSOLVED).sum(axis=0),
-            "recovered": (self.jaccard > RECOVERED).sum(axis=0),
+            **similarity_table(self.jaccard),
             "stays": means["stays"].to_numpy(),
             "silhouette": means["silhouette"].to_numpy(),
         }
@@ -199,6 +196,16 @@ class StabilityResults(SummaryMixin):
             f"StabilityResults: {self.n_boot} resamples ({self.scheme}){state}, mean Jaccard "
             f"similarity of the clusters {fixed(mean.min())} to {fixed(mean.max())}"
         )
+
+
+def similarity_table(similarity: Array) -> dict[str, Array]:
+    """What Hennig tells of each cluster, from its similarities in the resamples, (n_boot, k)."""
+    return {
+        "jaccard": similarity.mean(axis=0),
+        "jaccard_sd": similarity.std(axis=0),
+        "dissolved": (similarity <= DISSOLVED).sum(axis=0),
+        "recovered": (similarity > RECOVERED).sum(axis=0),
+    }
 
 
 class _Draw(NamedTuple):

@@ -1,20 +1,22 @@
 """The verdict on structure in words: whether held-out rows speak for more than one cluster.
 
-What is measured stands in `ewp.selection.structure`.
+What is measured stands in `ewp.selection.density`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-import numpy as np
-
-from ewp.common.types import Array, FittedResults
+from ewp.common.types import FittedResults
 from ewp.display.formatting import short
 
 __all__ = ["NO_CLUSTERS", "Evidence", "NoClustersWarning", "evidence_of"]
 
 NO_CLUSTERS = "no evidence for more than one cluster"
+#: Log-density that a uniform distribution gains from the best mixture of two normal distributions
+#: with one variance, over a normal distribution.
+_BOX = 0.0759
 
 
 class NoClustersWarning(UserWarning):
@@ -24,37 +26,42 @@ class NoClustersWarning(UserWarning):
 class Evidence(NamedTuple):
     """What held-out rows say of more than one cluster.
 
+    A cloud that is shaped like a box is no ellipsoid, and can be cut into parts whose mixture
+    describes it better. Two normal distributions do so by 0.0759 nats along one side, and k parts
+    by not more than ``0.0759 log2(k)``: less than that is no evidence.
+
     Attributes
     ----------
     gain : float
-        Mean log-density per row under the partition's mixture minus that under one cluster.
+        Mean log-density per held-out row under the partition's mixture, minus that under one
+        cluster; the penalty is chosen without the row.
     error : float
-        Its standard error over rows.
+        Its standard error over rows, corrected for fits that share most of their rows.
+    n_clusters : int
     """
 
     gain: float
     error: float
+    n_clusters: int
 
     def words(self) -> str:
         """Say what was found, in a sentence."""
         found = "Evidence for more than one cluster" if self.clear else NO_CLUSTERS.capitalize()
         return (
-            f"{found}: held-out log-density per observation, minus that under a single cluster, "
-            f"{short(self.gain, 2)} nats (standard error {short(self.error, 2)})."
+            f"{found}: held-out log-density per observation, minus that under a single elliptical "
+            f"cluster, is {short(self.gain, 2)} nats (standard error {short(self.error, 2)}); "
+            f"parts of a single box-shaped cluster gain up to {short(self.of_box, 2)}."
         )
 
     @property
-    def clear(self) -> bool:
-        """Whether the gain is more than two standard errors above zero."""
-        return self.gain > 2.0 * self.error
+    def of_box(self) -> float:
+        """What as many parts of a uniform distribution in a box can gain."""
+        return _BOX * math.log2(self.n_clusters)
 
-    @classmethod
-    def of_rows(cls, gain: Array, copies: Array | None) -> Evidence:
-        """Average the gains of single rows, with their numbers of copies."""
-        count = float(len(gain) if copies is None else copies.sum())
-        mean = float(np.average(gain, weights=copies))
-        square = float(np.average((gain - mean) ** 2, weights=copies))
-        return cls(mean, float(np.sqrt(square / max(count - 1.0, 1.0))))
+    @property
+    def clear(self) -> bool:
+        """Whether the gain is more than two standard errors above what parts of a box gain."""
+        return self.gain - self.of_box > 2.0 * self.error
 
 
 def evidence_of(results: FittedResults) -> Evidence | None:
@@ -62,4 +69,4 @@ def evidence_of(results: FittedResults) -> Evidence | None:
     found = (results.selection or {}).get("evidence")
     if found is None or results.n_clusters < 2:
         return None
-    return Evidence(float(found["gain"]), float(found["error"]))
+    return Evidence(float(found["gain"]), float(found["error"]), results.n_clusters)

@@ -15,7 +15,6 @@ from ewp.common.checks import check_integer
 from ewp.common.types import FittedResults
 from ewp.display.evidence import NO_CLUSTERS, evidence_of
 from ewp.display.formatting import (
-    INTERVAL_METHODS,
     MAX_CLUSTERS,
     amount_cells,
     column_cells,
@@ -23,6 +22,7 @@ from ewp.display.formatting import (
     interval_cells,
     number,
     one_line,
+    p_text,
     percent,
     short,
     weight_cells,
@@ -89,6 +89,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
         "Starts:": f"{results.n_starts} ({start})",
+        **_agreeing(results),
         "Seed:": "unknown" if given.random_state is None else str(given.random_state),
         **_gain(results),
         "Objective f_-inf:": number(results.objective, 6),
@@ -106,6 +107,13 @@ def _missing(results: FittedResults) -> dict[str, str]:
     if results.observed is None:
         return {}
     return {"Missing values:": percent(1.0 - results.observed.mean())}
+
+
+def _agreeing(results: FittedResults) -> dict[str, str]:
+    """How many of several starts found the best objective."""
+    if results.starts is None or results.n_starts == 1:
+        return {}
+    return {"Starts that agree:": f"{int(results.starts['starts'].iloc[0])} of {results.n_starts}"}
 
 
 def _gain(results: FittedResults) -> dict[str, str]:
@@ -163,6 +171,11 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     evidence = evidence_of(results)
     if evidence is not None and not evidence.clear:
         yield evidence.words()
+    elif evidence is not None:
+        yield (
+            "Gain over 1 cluster: held-out log-density per observation under these clusters, minus "
+            "that under a single one, in nats (natural logarithm)."
+        )
     if (told := starts_note(results)) is not None:
         yield told
     if p > 1:
@@ -199,9 +212,9 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         )
     if results.decorrelation is not None:
         yield (
-            "Weights relate to decorrelated features: to the part of each feature that the others "
-            "do not explain, in standard deviations (ZCA-cor, correlations shrunk by "
-            f"{short(results.decorrelation.shrinkage, 2)}); centroids are in the units of the data."
+            "Weights relate to decorrelated features: the weight of a feature is that of the part "
+            "of it which the other features do not explain (ZCA-cor, correlations shrunk by "
+            f"{short(results.decorrelation.shrinkage, 2)}). Centroids are in the units of the data."
         )
     if results.observed is not None:
         yield (
@@ -220,8 +233,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         "entropy penalty. withinss: the sum of these distances in each cluster."
     )
     yield (
-        "Effective features: exponential of the entropy of the weights. Above the critical "
-        "exponent all centroids converge to one point."
+        "Effective features: exponential of the entropy of the weights, from 1 (one has all the "
+        "weight) to all of them. Above the critical exponent all centroids converge to one point."
     )
     if variance_explained(results) is not None:
         yield "explained: share of the feature's variance that lies between the clusters."
@@ -306,21 +319,22 @@ def uncertainty_table(
     notes = []
     boot, tests = results.bootstrap_, results.feature_tests_
     if boot is not None:
-        table = boot.weight_intervals(0.95, boot.method).iloc[order]
+        table = boot.weight_intervals().iloc[order]
         columns |= interval_cells(table)
         columns["selected"] = [whole_percent(share) for share in table["selected"]]
         notes.append(
-            f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples, "
-            f"{INTERVAL_METHODS[boot.method]}); selected: resamples with a weight above "
-            f"{short(boot.threshold, 3)}."
+            f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples); "
+            f"selected: resamples with a weight above {short(boot.threshold, 3)}."
         )
+        notes += boot.notes()
     if tests is not None:
         found = tests.table.iloc[order]
         for heading, name in (("p-value", "p_value"), ("p (BH)", "p_bh"), ("p (Holm)", "p_holm")):
-            columns[heading] = ["--" if np.isnan(p) else short(p, 2) for p in found[name]]
+            columns[heading] = [p_text(p) for p in found[name]]
         notes.append(
-            "p-values: permutation test that the feature is independent of the others "
-            f"({tests.n_perm} permutations), given k and lambda."
+            "p-values: does the feature help to tell the clusters apart, given the others? A "
+            "small one speaks against the null hypothesis that it adds nothing to them; given k "
+            "and lambda."
         )
     if not columns:
         return None, notes

@@ -16,16 +16,20 @@ import pandas as pd
 __all__ = [
     "INTERVAL_METHODS",
     "MAX_CLUSTERS",
+    "SMALLEST_P",
     "amount_cells",
     "column_cells",
     "counted",
     "family_name",
     "fixed",
     "interval_cells",
+    "mean_cells",
     "no_formula",
     "number",
     "one_line",
+    "p_text",
     "percent",
+    "scaling_name",
     "scientific",
     "short",
     "signed",
@@ -38,6 +42,8 @@ __all__ = [
 INTERVAL_METHODS = {"bca": "BCa", "percentile": "percentile"}
 #: Clusters that a table lists.
 MAX_CLUSTERS = 20
+#: P-values below are shown as such: so far out the tails of tests are approximations.
+SMALLEST_P = 1e-10
 _MAX_NAME = 28
 #: Beginnings of cells that spreadsheets compute.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -64,7 +70,7 @@ def column_cells(values: Iterable[float], digits: int = 3) -> list[str]:
         cells = [f"{v:.{max(digits - 1 - unit, 0)}f}" for v in x]
     else:
         cells = [f"{v:.{max(magnitude - unit, 0) + digits - 1}e}" for v in x]
-    return [cell.lstrip("-") if float(cell) == 0.0 else cell for cell in cells]
+    return [_unsigned_zero(cell) for cell in cells]
 
 
 def amount_cells(values: Iterable[float]) -> list[str]:
@@ -72,6 +78,27 @@ def amount_cells(values: Iterable[float]) -> list[str]:
     x = list(values)
     shown = zip(x, column_cells(x), strict=True)
     return [cell if v == 0 or float(cell) != 0 else scientific(v) for v, cell in shown]
+
+
+def mean_cells(means: Iterable[float], sds: Iterable[float]) -> list[str]:
+    """Show means with standard deviations in brackets, two digits of the median one of these.
+
+    >>> mean_cells([5.8433, 5.006], [0.8281, 0.3525]), mean_cells([3.0], [float("nan")])
+    (['5.84 (0.83)', '5.01 (0.35)'], ['3 (--)'])
+    """
+    m, s = np.asarray(list(means), dtype=float), np.asarray(list(sds), dtype=float)
+    known = s[np.isfinite(s) & (s > 0)]
+    largest = float(np.abs(m[np.isfinite(m)]).max(initial=0.0))
+    decimals = max(1 - int(np.floor(np.log10(np.median(known)))), 0) if len(known) else 0
+    form = f".{decimals}f"
+    if decimals > 6 or largest >= 1e8 or not len(known):
+        form = ".4g"
+    shown = ([f"{v:{form}}" if np.isfinite(v) else "--" for v in x] for x in (m, s))
+    return [f"{_unsigned_zero(mean)} ({sd})" for mean, sd in zip(*shown, strict=True)]
+
+
+def _unsigned_zero(cell: str) -> str:
+    return cell.lstrip("-") if cell != "--" and float(cell) == 0.0 else cell
 
 
 def weight_cells(w: np.ndarray) -> list[str]:
@@ -88,6 +115,17 @@ def short(x: float, digits: int = 4) -> str:
     ('1263', '0.000123')
     """
     return f"{x:.{digits}g}"
+
+
+def p_text(p: float) -> str:
+    """Show a p-value, or that there is none.
+
+    >>> p_text(0.01234), p_text(1e-30), p_text(float("nan"))
+    ('0.012', '<1e-10', '--')
+    """
+    if np.isnan(p):
+        return "--"
+    return short(p, 2) if p >= SMALLEST_P else f"<{SMALLEST_P:g}"
 
 
 def fixed(x: float, decimals: int = 2) -> str:
@@ -187,12 +225,22 @@ def family_name(scaling: str, dispersion: str) -> str:
     >>> family_name("none", "between")
     'raw features, between form'
     """
+    name = scaling_name(scaling)
+    if name == "raw":
+        return f"raw features, {dispersion} form"
+    share = scaling.partition(":")[2]
+    return f"{name} features" + (f" (shrinkage {share})" if share else "")
+
+
+def scaling_name(scaling: str) -> str:
+    """What features are after a scaling.
+
+    >>> [scaling_name(scaling) for scaling in ("none", "standard", "decorrelate:0.25")]
+    ['raw', 'standardised', 'decorrelated']
+    """
     if scaling == "standard":
-        return "standardised features"
-    if scaling.startswith("decorrelate"):
-        share = scaling.removeprefix("decorrelate").removeprefix(":")
-        return "decorrelated features" + (f" (shrinkage {share})" if share else "")
-    return f"raw features, {dispersion} form"
+        return "standardised"
+    return "decorrelated" if scaling.startswith("decorrelate") else "raw"
 
 
 def counted(number: int, noun: str) -> str:

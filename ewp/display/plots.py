@@ -8,7 +8,7 @@ function calls ``show``. The methods of :class:`ewp.EWPResults` only hand their 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +19,20 @@ from ewp.display.formatting import fixed, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_clusters", "plot_trace", "plot_weights"]
+__all__ = [
+    "MAX_LEGEND",
+    "PrincipalAxes",
+    "cluster_colours",
+    "draw_clusters",
+    "plot_clusters",
+    "plot_trace",
+    "plot_weights",
+    "principal_axes",
+]
 
 _PHASES = {"anneal": "#FFFFFF", "finish": "#E8EEF4", "polish": "#F6EBDD"}
-_MAX_LEGEND = 10
+#: Clusters up to which a legend names them.
+MAX_LEGEND = 10
 
 
 def plot_weights(
@@ -214,9 +224,8 @@ def plot_clusters(
     if chosen is None:
         origin = np.zeros(len(w)) if center is None else np.asarray(center, dtype=float)
         metric = np.sqrt(w) / (1.0 if scale is None else np.asarray(scale, dtype=float))
-        points, centres, axis_names = _principal_components(
-            (x - origin) * metric, (theta - origin) * metric
-        )
+        made = principal_axes((x - origin) * metric, (theta - origin) * metric)
+        points, centres, axis_names = made.points, made.centres, made.names
     else:
         points, centres = x[:, chosen], theta[:, chosen]
         axis_names = [one_line_label(i if names is None else names[i]) for i in chosen]
@@ -226,7 +235,7 @@ def plot_clusters(
         centres = np.column_stack([centres, np.zeros(len(centres))])
         axis_names = [*axis_names, ""]
     ax = new_axes((6.4, 5.2))[0] if ax is None else ax
-    _draw_clusters(ax, points, centres, cluster)
+    draw_clusters(ax, points, centres, cluster)
     ax.set_xlabel(axis_names[0])
     ax.set_ylabel(axis_names[1])
     despine(ax)
@@ -271,9 +280,26 @@ def _choose_features(
     return [known.index(name) for name in wanted]
 
 
-def _principal_components(
-    z: np.ndarray, centres: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
+class PrincipalAxes(NamedTuple):
+    """Rows and centroids by the first two principal components.
+
+    Attributes
+    ----------
+    points, centres : ndarray with two columns
+    axes : ndarray of shape (2, p)
+        Unit vectors.
+    names : list of str
+        With the share of the variance.
+    """
+
+    points: np.ndarray
+    centres: np.ndarray
+    axes: np.ndarray
+    names: list[str]
+
+
+def principal_axes(z: np.ndarray, centres: np.ndarray) -> PrincipalAxes:
+    """Project rows and centroids, in coordinates of the weighted metric, on two components."""
     from scipy.sparse.linalg import svds
 
     mean = z.mean(0)
@@ -291,10 +317,10 @@ def _principal_components(
     names = [
         f"component {i + 1} ({fixed(v, 0)} % of weighted variance)" for i, v in enumerate(shares)
     ]
-    return z @ axes.T, (centres - mean) @ axes.T, names
+    return PrincipalAxes(z @ axes.T, (centres - mean) @ axes.T, axes, names)
 
 
-def _colours(centres: np.ndarray) -> list[str]:
+def cluster_colours(centres: np.ndarray) -> list[str]:
     """One colour a cluster; when they run out, the one whose other bearers are farthest away."""
     chosen: list[int] = []
     extent = np.ptp(centres, axis=0)
@@ -306,17 +332,18 @@ def _colours(centres: np.ndarray) -> list[str]:
     return [PALETTE[c] for c in chosen]
 
 
-def _draw_clusters(ax: Axes, points: np.ndarray, centres: np.ndarray, cluster: np.ndarray) -> None:
+def draw_clusters(ax: Axes, points: np.ndarray, centres: np.ndarray, cluster: np.ndarray) -> None:
+    """Draw rows by cluster, and their centroids as diamonds that a legend names, or numbers."""
     from matplotlib import patheffects
 
-    k, colours = len(centres), _colours(centres)
+    k, colours = len(centres), cluster_colours(centres)
     size = float(np.clip(6000 / max(len(points), 1), 5, 22))
     # One collection in the order of the rows, so that no cluster lies on top of the others.
     ax.scatter(
         points[:, 0], points[:, 1], s=size, c=[colours[j] for j in cluster], alpha=0.6, linewidths=0
     )
     diamond: dict[str, Any] = {"marker": "D", "edgecolors": "black", "linewidths": 0.9, "zorder": 3}
-    if k <= _MAX_LEGEND:
+    if k <= MAX_LEGEND:
         for j, (place, colour) in enumerate(zip(centres, colours, strict=True)):
             ax.scatter(place[0], place[1], s=52, color=colour, label=str(j), **diamond)
         ax.legend(title="cluster", frameon=False, loc="upper left", bbox_to_anchor=(1, 1))

@@ -13,7 +13,7 @@ from ewp.display.formatting import counted, family_name, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_k", "plot_lambda", "selection_reason"]
+__all__ = ["plot_k", "plot_lambda", "plot_record", "selection_reason"]
 
 #: Adjusted Rand index from which two partitions are told to agree.
 _SAME_PARTITION = 0.9
@@ -131,6 +131,30 @@ def plot_lambda(
     ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     despine(ax)
     return ax
+
+
+def plot_record(record: dict[str, Any], *, ax: Axes | None = None) -> Axes:
+    """Draw the criterion against the penalty, from the record of a decision.
+
+    Parameters
+    ----------
+    record : dict
+        As `selection_reason` takes it.
+    ax : Axes, optional
+
+    Raises
+    ------
+    ValueError
+        If no penalty was scored, or the record is of a file of before and has no scores.
+    """
+    curve = pd.DataFrame(record.get("curve", []))
+    if not len(curve):
+        raise ValueError("this choice of the penalty was kept without its scores: nothing to draw")
+    table = curve.rename(columns={"score": "mean"})
+    table["lam_per_row"] = table["lam"] / record["total"]
+    chosen = record["chosen"]
+    place = chosen["scaling"], chosen["dispersion"], chosen["lam"]
+    return plot_lambda(table, place, record["unit"], ax=ax)
 
 
 def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = None) -> Axes:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from ewp.common.types import Array
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import ArraySource, DaskSource, decorrelated_rows
@@ -16,14 +20,26 @@ _SELECTION_ROWS, _ROWS_A_CLUSTER = 10_000, 100
 
 
 def array_engine(
-    X: Array, sample_weight: Array | None = None, scale: str | None = None
+    X: Array,
+    sample_weight: Array | None = None,
+    scale: str | None = None,
+    prior: Array | None = None,
 ) -> ArrayEngine:
-    """Return the engine of validated rows in memory; `scale` is as in `make_engine`."""
+    """Return the engine of validated rows in memory; options are as in `make_engine`."""
     if not is_decorrelated(scale):
         return ArrayEngine(X, sample_weight, scale=scale)
     assert scale is not None
-    made = Decorrelation.estimate(X, sample_weight, given_shrinkage(scale))
-    return ArrayEngine(made.apply(X), sample_weight, decorrelation=made)
+    used = None if prior is None else prior > 0
+    made = Decorrelation.estimate(X, sample_weight, given_shrinkage(scale), used)
+    return _decorrelated_engine(made, made.apply(X), sample_weight)
+
+
+def _decorrelated_engine(
+    made: Decorrelation, rows: Any, weight: Array | None, n_jobs: int | None = None
+) -> ArrayEngine:
+    # centred they are, but for the last digits, and predictions centre nothing
+    center = np.zeros(len(made.center))
+    return ArrayEngine(rows, weight, center=center, n_jobs=n_jobs, decorrelation=made)
 
 
 def make_engine(
@@ -31,6 +47,7 @@ def make_engine(
     k: int,
     *,
     scale: str | None = None,
+    prior: Array | None = None,
     n_jobs: int | None = None,
 ) -> Engine:
     """Return the engine of a fit of k clusters, which must be possible.
@@ -42,16 +59,21 @@ def make_engine(
     scale : str or None
         "standard" divides every column by its standard deviation, "decorrelate" makes columns
         uncorrelated, see `ewp.data.decorrelation`.
+    prior : ndarray of shape (p,) or None
+        Features with a prior of zero have no part in decorrelating the others.
     n_jobs : int or None
         Processes that pass over an array.
     """
     if isinstance(source, ArraySource):
         if is_decorrelated(scale):
             assert scale is not None
-            made, rows = decorrelated_rows(source, given_shrinkage(scale))
-            return ArrayEngine(rows, source.weight, n_jobs=n_jobs, decorrelation=made)
+            used = None if prior is None else prior > 0
+            made, rows = decorrelated_rows(source, given_shrinkage(scale), used)
+            return _decorrelated_engine(made, rows, source.weight, n_jobs)
         return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs)
-    engine = DaskEngine(source.data, source.sample_weight, scale=scale, missing=source.missing)
+    engine = DaskEngine(
+        source.data, source.sample_weight, scale=scale, prior=prior, missing=source.missing
+    )
     distinct = engine.sample_for_starts(k).n
     if distinct < k:
         raise ValueError(

@@ -187,6 +187,19 @@ class Engine(ABC):
             self.missingness.columns,
         )
 
+    @property
+    def column_deviations(self) -> Array:
+        """Standard deviations of the features in data units, 0 for constant ones."""
+        if self.decorrelation is None:
+            found: Array = np.sqrt(self.squares / self.total) * self.divisors
+            return found
+        return np.where(self.varying, self.decorrelation.scale, 0.0)
+
+    @property
+    def means(self) -> Array:
+        """Means of the features in data units, where they are subtracted."""
+        return self.center if self.decorrelation is None else self.decorrelation.center
+
     def to_engine_units(self, centroids: Array) -> Array:
         """Translate centroids from data units to the engine's coordinates."""
         if self.decorrelation is not None:

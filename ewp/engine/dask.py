@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
-from ewp.common.types import Array, FittedResults
+from ewp.common.types import Array
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.decorrelation import (
-    CrossMoments,
     Decorrelation,
     check_complete,
     given_shrinkage,
@@ -38,7 +37,14 @@ from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
 from ewp.metrics import mixture_gain
 
-__all__ = ["DaskEngine", "lazy_distances", "lazy_gain", "lazy_labels"]
+__all__ = [
+    "DaskEngine",
+    "lazy_distances",
+    "lazy_gain",
+    "lazy_labels",
+    "new_distances",
+    "new_labels",
+]
 
 
 def _as_array(X: Any) -> Any:
@@ -105,15 +111,15 @@ def _has_missing(part: tuple[Array, Array | None]) -> np.ndarray:
     return np.asarray(np.isnan(part[0]).any(axis=0))
 
 
-def _cross_moments(part: tuple[Array, Array | None], shift: Array) -> CrossMoments:
-    return CrossMoments.of_blocks(shift, [part])
+def _of_part(part: tuple[Array, Array | None], function: Callable[..., Any], *more: Any) -> Any:
+    return function(*part, *more)
 
 
 def _decorrelated(
     part: tuple[Array, Array | None], made: Decorrelation
 ) -> tuple[Array, Array | None]:
     X, weight = part
-    return (made.apply(X) if len(X) else X), weight
+    return made.apply(X), weight
 
 
 def _engine(
@@ -186,78 +192,86 @@ def _deviations(engine: ArrayEngine, theta: Array, weights: Array) -> Deviations
 def _of_block(
     block: Any,
     function: Callable[..., Any],
-    arguments: tuple[Any, ...],
+    metric: tuple[Array, ...],
+    made: Decorrelation | None,
     missing: str,
     columns: int,
     block_info: Any = None,
 ) -> Any:
     """Apply a function of new rows and some arguments to a block."""
     if not len(block):  # a partition that a filter has emptied
-        block = np.zeros((1, columns))
-        return function(block, *arguments)[:0]
+        return function(np.zeros((1, columns)), *metric)[:0]
     first_row = block_info[0]["array-location"][0][0] if block_info else 0
     with one_blas_thread():
-        return function(check_data(block, first_row=first_row, missing=missing), *arguments)
+        rows = check_data(block, first_row=first_row, missing=missing)
+        return function(rows if made is None else made.apply(rows), *metric)
 
 
-class _Assignment(NamedTuple):
-    """What new rows are assigned with."""
-
-    metric: tuple[Array, ...]
-    decorrelation: Decorrelation | None
-
-    @classmethod
-    def of(cls, results: FittedResults) -> _Assignment:
-        return cls(results.metric(), results.decorrelation)
-
-    def columns(self, rows: Array) -> Array:
-        return rows if self.decorrelation is None else self.decorrelation.apply(rows)
+def new_labels(*rows_and_metric: Array) -> np.ndarray:
+    """Labels of new rows, see `ewp.engine.array.nearest_centroids`."""
+    return nearest_centroids(*rows_and_metric)[0]
 
 
-def _labels(rows: Array, how: _Assignment) -> Array:
-    return nearest_centroids(how.columns(rows), *how.metric)[0]
-
-
-def _distances(rows: Array, how: _Assignment) -> Array:
-    return np.sqrt(centroid_distances(how.columns(rows), *how.metric))
+def new_distances(*rows_and_metric: Array) -> Array:
+    """Distances (not squared) of new rows, see `ewp.engine.array.centroid_distances`."""
+    found: Array = np.sqrt(centroid_distances(*rows_and_metric))
+    return found
 
 
 def _lazily(
-    X: Any, function: Callable[..., Any], arguments: tuple[Any, ...], missing: str, **shape: Any
+    X: Any,
+    function: Callable[..., Any],
+    metric: tuple[Array, ...],
+    made: Decorrelation | None,
+    missing: str,
+    **shape: Any,
 ) -> Any:
     """Apply a function to new rows, block by block, when the result is asked for."""
     return X.map_blocks(
         _of_block,
         function=function,
-        arguments=arguments,
+        metric=metric,
+        made=made,
         missing=missing,
         columns=X.shape[1],
         **shape,
     )
 
 
-def lazy_labels(X: Any, results: FittedResults) -> Any:
+def lazy_labels(
+    X: Any, *metric: Array, made: Decorrelation | None = None, missing: str = "error"
+) -> Any:
     """Labels of Dask rows as a Dask array that is computed when asked for.
 
     Parameters
     ----------
     X : dask array or DataFrame
-    results : EWPResults
+    *metric : ndarray
+        Centroids, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
+    made : Decorrelation or None
+        How the rows become the columns to which the metric belongs.
+    missing : {"error", "observed"}
+        As in `ewp.EWP`.
     """
-    how = (_Assignment.of(results),)
-    return _lazily(_as_array(X), _labels, how, results.missing, drop_axis=1, dtype=np.intp)
+    return _lazily(_as_array(X), new_labels, metric, made, missing, drop_axis=1, dtype=np.intp)
 
 
-def lazy_gain(X: Any, *mixture: Array, missing: str = "error") -> Any:
+def lazy_gain(
+    X: Any, *mixture: Array, made: Decorrelation | None = None, missing: str = "error"
+) -> Any:
     """Log-densities that Dask rows gain from a partition, see `ewp.metrics.mixture_gain`."""
-    return _lazily(_as_array(X), mixture_gain, mixture, missing, drop_axis=1, dtype=np.float64)
+    return _lazily(
+        _as_array(X), mixture_gain, mixture, made, missing, drop_axis=1, dtype=np.float64
+    )
 
 
-def lazy_distances(X: Any, results: FittedResults) -> Any:
+def lazy_distances(
+    X: Any, *metric: Array, made: Decorrelation | None = None, missing: str = "error"
+) -> Any:
     """Distances (not squared) of Dask rows to all centroids, see `lazy_labels`."""
-    array, how = _as_array(X), (_Assignment.of(results),)
-    chunks = array.chunks[0], (results.n_clusters,)
-    return _lazily(array, _distances, how, results.missing, chunks=chunks, dtype=np.float64)
+    array = _as_array(X)
+    chunks = array.chunks[0], (len(metric[0]),)
+    return _lazily(array, new_distances, metric, made, missing, chunks=chunks, dtype=np.float64)
 
 
 class DaskEngine(Engine):
@@ -267,8 +281,8 @@ class DaskEngine(Engine):
     ----------
     X : dask array or DataFrame
     sample_weight : array-like or dask array of shape (n,) or None
-    scale : str or None
-        "standard" or "decorrelate", as in `ewp.engine.make_engine`.
+    scale, prior
+        As in `ewp.engine.make_engine`.
     missing : {"error", "observed"}
         As in `ewp.EWP`.
     """
@@ -279,6 +293,7 @@ class DaskEngine(Engine):
         sample_weight: Any = None,
         *,
         scale: str | None = None,
+        prior: Array | None = None,
         missing: str = "error",
     ) -> None:
         import dask.array as da
@@ -314,17 +329,20 @@ class DaskEngine(Engine):
         if missing == "observed":
             columns = np.flatnonzero(np.any(self._each(_has_missing, parts), axis=0))
             shift = self._observed_values(parts, shift)
+        self.total, self.center = self._mean(parts, shift)
         if is_decorrelated(scale):
             assert scale is not None
             check_complete(len(columns) == 0)
-            first, *others = self._each(_cross_moments, parts, shift)
-            self.decorrelation = Decorrelation.of_moments(
-                sum(others, start=first), given_shrinkage(scale)
-            )
+
+            def added(function: Callable[..., Any], *arguments: Any) -> Any:
+                first, *others = self._each(_of_part, parts, function, *arguments)
+                return sum(others, start=first)
+
+            used = None if prior is None else prior > 0
+            made = Decorrelation.of_blocks(self.center, added, given_shrinkage(scale), used)
             apply = delayed(_decorrelated, pure=True)
-            parts = list(persist(*(apply(part, self.decorrelation) for part in parts)))
-            shift = np.zeros(self.p)
-        self.total, self.center = self._mean(parts, shift)
+            parts = list(persist(*(apply(part, made) for part in parts)))
+            self.decorrelation, self.center = made, np.zeros(self.p)
         _, absent, _, squares = self._sums(parts, self.center)
         self.missingness = Missingness.of_mass(columns, self.total - absent, self.total)
         self.scale = np.sqrt(self.missingness.share)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from ewp.common.types import Array
-from ewp.data.canonical import column_means, column_squares, varying_columns
+from ewp.data.canonical import column_means, column_squares, copies_factor, varying_columns
 from ewp.data.decorrelation import Decorrelation
 from ewp.peers.kmeans import KMeans
 from ewp.selection.coordinates import resolution
@@ -69,7 +69,7 @@ def as_copies(weight: Array) -> Array:
     >>> as_copies(np.array([0.2, 0.8])).tolist(), as_copies(np.array([1.0, 3.0])).tolist()
     ([0.4, 1.6], [1.0, 3.0])
     """
-    return weight * max(1.0, np.count_nonzero(weight) / float(weight.sum()))
+    return weight * copies_factor(int(np.count_nonzero(weight)), float(weight.sum()))
 
 
 def variance_ratios(rows: Array, mass: Array, labels: np.ndarray, k: int) -> tuple[Array, Array]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,13 +30,9 @@ from ewp.display.formatting import (
     thousands,
     weight_cells,
 )
-from ewp.display.selection import plot_lambda, selection_reason
+from ewp.display.selection import plot_record, selection_reason
 from ewp.report.page import data_hash
 from ewp.report.svg import draw
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 __all__ = ["describe_fit"]
 
@@ -73,6 +69,7 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
         "clusters": _clusters(results),
         "more_clusters": max(results.n_clusters - _MOST_CLUSTERS, 0),
         "weighted": is_weighted(results),
+        "decorrelated": results.decorrelation is not None,
         "weights": heaviest(features, order[:TOP]),
         "columns": [name for name in ("missing", "explained", "p") if name in features],
         "intervals": "lower" in features,
@@ -122,7 +119,13 @@ def _facts(results: FittedResults) -> dict[str, str]:
 
 
 def _deviations(results: FittedResults) -> np.ndarray:
-    """Differences of the cluster means from the overall means, in standard deviations."""
+    """Differences of the cluster means from the overall means, in standard deviations.
+
+    They are those of the columns that have weights.
+    """
+    if (made := results.decorrelation) is not None:
+        deviations: np.ndarray = made.apply(results.centroids.to_numpy(dtype=float))
+        return deviations / np.sqrt(np.maximum(made.variances, np.finfo(float).tiny))
     theta = results.centroids.to_numpy(dtype=float) - results.center
     spread = column_deviations(results)
     divisor = np.ones_like(results.center) if spread is None else np.where(spread > 0, spread, 1.0)
@@ -203,7 +206,14 @@ def _start(results: FittedResults) -> str:
 
 def _notes(results: FittedResults) -> list[str]:
     """The notes of the summary that the page does not have elsewhere."""
-    told = ("...", "NOT CONVERGED", "lambda =", "f_-inf", NO_CLUSTERS.capitalize())
+    told = (
+        "...",
+        "NOT CONVERGED",
+        "lambda =",
+        "f_-inf",
+        "Gain over 1 cluster",
+        NO_CLUSTERS.capitalize(),
+    )
     return [note for note in fit_notes(results, TOP) if not note.startswith(told)]
 
 
@@ -213,20 +223,9 @@ def _selection(results: FittedResults) -> dict[str, Any] | None:
     if record is None:
         return None
     found: dict[str, Any] = {"reason": selection_reason(record).replace("lambda", "λ")}
-    curve = pd.DataFrame(record.get("curve", []))
-    if len(curve) and curve["replicates"].max() > 0:
-        table = curve.rename(columns={"score": "mean"})
-        table["lam_per_row"] = table["lam"] / record["total"]
-        chosen = record["chosen"]
-        picture: Callable[[], Axes] = partial(
-            plot_lambda,
-            table,
-            (chosen["scaling"], chosen["dispersion"], chosen["lam"]),
-            record["unit"],
-        )
-        found["figure"] = draw(
-            picture, "lambda", "The criterion against the penalty, with the choice marked."
-        )
+    with contextlib.suppress(ValueError):  # which says that there are no scores
+        words = "The criterion against the penalty, with the choice marked."
+        found["figure"] = draw(partial(plot_record, record), "lambda", words)
     return found
 
 
@@ -252,7 +251,7 @@ def feature_table(results: FittedResults) -> pd.DataFrame:
     table = pd.DataFrame({"weight": results.weights.to_numpy(dtype=float)})
     table.index = pd.Index([one_line(name) for name in results.feature_names], name="feature")
     if results.bootstrap_ is not None:
-        found = results.bootstrap_.weight_intervals(0.95, results.bootstrap_.method)
+        found = results.bootstrap_.weight_intervals()
         table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
     if results.observed is not None:
         table["missing"] = 1.0 - results.observed

@@ -23,16 +23,19 @@ import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
 from ewp.data.decorrelation import Decorrelation
-from ewp.data.sources import in_memory, take_rows
+from ewp.data.sources import in_memory
 from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
-from ewp.diagnostics.bootstrap import BootstrapResults, bootstrap
+from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
-from ewp.diagnostics.feature_tests import FeatureTests, permutation_tests
+from ewp.diagnostics.feature_tests import FeatureTests, feature_tests_given_others
+from ewp.diagnostics.mean_differences import MeanDifferences, selective_tests
+from ewp.diagnostics.profile import profile
+from ewp.diagnostics.profile_table import Profile
 from ewp.diagnostics.refine import refine
 from ewp.diagnostics.refinement import Refinement
+from ewp.diagnostics.resampling import bootstrap
 from ewp.diagnostics.stability import StabilityResults, stability
-from ewp.display.axes import subsample
 from ewp.display.fit_summary import summarise_fit
 from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
@@ -40,6 +43,7 @@ from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
+from ewp.results.pictures import PicturesMixin, rows_to_draw
 from ewp.results.recipe import RepeatMixin
 from ewp.results.recipe import question as _question
 from ewp.results.storage import read, write
@@ -52,7 +56,7 @@ __all__ = ["EWPResults"]
 
 
 @dataclass(eq=False, repr=False)
-class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
+class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
@@ -97,10 +101,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     starts : pandas.DataFrame or None
         Where the starts ended, one row per distinct optimum, the lowest first: ``objective``,
         ``gap_per_row`` to the lowest, ``starts`` (how many ended there) and ``ari``, the adjusted
-        Rand index of the partition with the lowest one's. At most five; None in files of before.
+        Rand index of the partition with the lowest one's. Where partitions of sparse k-means are
+        among the starts, ``sparse`` is how many of these ended there. At most five; None in files
+        of before.
         A lowest optimum that no start reached was found by a fold of the choice of the penalty.
     n_starts : int
-        Number of starts.
+        Number of starts, those from partitions of sparse k-means included.
     data, sample_weight : array-like or None
         What was fitted, by reference; None after :meth:`load` and after unpickling.
     spread : numpy.ndarray or None
@@ -127,9 +133,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     data_sha256 : str or None
         SHA-256 of the values as 64-bit floats, row by row; None where computing it would have
         cost much: files, Dask collections, more than 256 MB.
-    bootstrap_, consistency_, stability_, feature_tests_, agreement_, refinement_ : object or None
+    bootstrap_, consistency_, stability_, feature_tests_, agreement_, refinement_, profile_ : object
         The last outcome of the methods :meth:`bootstrap`, :meth:`consistency`, :meth:`stability`,
-        :meth:`test_features`, :meth:`compare_to` and :meth:`refine`; saved with the results.
+        :meth:`test_features`, :meth:`compare_to`, :meth:`refine` and :meth:`profile`, or None;
+        saved with the results.
+    differences_ : object or None
+        The same of :meth:`test_differences`.
 
     Examples
     --------
@@ -177,15 +186,19 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
     versions: dict[str, str] = field(default_factory=dict)
     data_sha256: str | None = None
     refinement_: Refinement | None = None
+    profile_: Profile | None = None
+    differences_: MeanDifferences | None = None
     observed: np.ndarray | None = None
     within: np.ndarray | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
-    test_features = _question(permutation_tests, "test_features", kept_as="feature_tests_")
+    test_features = _question(feature_tests_given_others, "test_features", kept_as="feature_tests_")
     stability = _question(stability, "stability")
     consistency = _question(consistency, "consistency")
     compare_to = _question(compare_to, "compare_to", kept_as="agreement_")
     refine = _question(refine, "refine", kept_as="refinement_")
+    profile = _question(profile, "profile")
+    test_differences = _question(selective_tests, "test_differences", kept_as="differences_")
 
     @property
     def lam(self) -> float:
@@ -410,7 +423,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
         """
         ends = None
         if self.bootstrap_ is not None:
-            table = self.bootstrap_.weight_intervals(0.95, self.bootstrap_.method)
+            table = self.bootstrap_.weight_intervals()
             ends = table["lower"].to_numpy(), table["upper"].to_numpy()
         w, names = self.weights.to_numpy(), list(self.feature_names)
         return plot_weights(w, names, ax=ax, top=top, intervals=ends)
@@ -440,15 +453,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin):
         -------
         matplotlib.axes.Axes
         """
-        rows, fitted = self.rows_of(X)
-        # Only the rows to be drawn are read: the data may be a memory-mapped file.
-        drawn = subsample(len(rows))
-        rows = take_rows(rows, drawn)
-        labels = self.labels.to_numpy()[drawn] if fitted else np.asarray(self.predict(rows))
-        values, names = self.checked(rows), list(self.feature_names)
-        absent = np.isnan(values)
-        if absent.any():  # drawn at the mean
-            values = np.where(absent, self.center, values)
+        values, labels = rows_to_draw(self, X)
+        names = list(self.feature_names)
         theta, weights, center, scale = self.metric()
         if self.decorrelation is not None and features is None:
             values, names = self.to_columns(values), [f"{name}, decorrelated" for name in names]

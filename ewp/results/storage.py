@@ -14,6 +14,7 @@ import dataclasses
 import json
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -75,7 +76,7 @@ _COLUMN_VECTORS = ("center", "scale", "prior", "spread", "observed", "within")
 #: Those that not all fits have.
 _OPTIONAL = ("spread", "observed", "within")
 #: Parts of the map to uncorrelated columns, where features were decorrelated.
-_DECORRELATION = ("center", "scale", "axes", "roots", "rest", "shrinkage")
+_DECORRELATION = ("center", "scale", "axes", "roots", "shrinkage")
 #: A float that JSON cannot express is written as {"float": "inf"}.
 _FLOAT = "float"
 
@@ -256,7 +257,14 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     fields["fit_options"] = _unpack_options(options, scalars, fields, arrays.get(_INIT))
     diagnostics = header.get("diagnostics", {})
     for name in RECORDS.keys() & diagnostics.keys():
-        fields[name] = unpack_record(name, diagnostics[name], arrays)
+        if _is_outdated(name, diagnostics[name]):
+            warnings.warn(
+                f"{name} is left out: an earlier version of ewp made it by another procedure; "
+                "ask again with the data as X",
+                stacklevel=4,
+            )
+        else:
+            fields[name] = unpack_record(name, diagnostics[name], arrays)
     _unpack_origin(header.get("origin", {}), fields)
     if len(fields["clusters"]) != len(clusters) or not fields["labels"].isin(clusters).all():
         raise ValueError("the clusters described are not those of the labels and centroids")
@@ -277,10 +285,10 @@ def _unpack_decorrelation(
             raise ValueError(f"decorrelation_{name} does not fit {p} features")
         if not np.isfinite(part).all() or np.abs(part).max(initial=0.0) > _LARGEST:
             raise ValueError(f"decorrelation_{name} must be finite")
-    if not all((parts[name] > 0).all() for name in ("scale", "roots", "rest")):
+    if not all((parts[name] > 0).all() for name in ("scale", "roots", "shrinkage")):
         raise ValueError("the divisors of the decorrelation must be positive")
-    rest, shrinkage = float(parts.pop("rest")), float(parts.pop("shrinkage"))
-    return Decorrelation(**parts, rest=rest, shrinkage=shrinkage)
+    shrinkage = float(parts.pop("shrinkage"))
+    return Decorrelation(**parts, shrinkage=shrinkage)
 
 
 def _unpack_origin(stored: dict[str, Any], fields: dict[str, Any]) -> None:
@@ -374,11 +382,20 @@ def pack_record(record: Any, key: str, arrays: Arrays) -> dict[str, Any]:
     return packed
 
 
+def _is_outdated(name: str, packed: dict[str, Any]) -> bool:
+    """Whether a stored record has fields that such records no longer have."""
+    known = {field.name for field in dataclasses.fields(RECORDS[name])}
+    return bool(packed.keys() - known)
+
+
 def unpack_record(name: str, packed: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
     """Rebuild the record that belongs to a field of the results object."""
     record = RECORDS[name]
     fields: dict[str, Any] = {}
     for field in dataclasses.fields(record):
+        # files of before do not have what came later, which has a default
+        if field.name not in packed and field.default is not dataclasses.MISSING:
+            continue
         part, key = packed[field.name], f"{name}.{field.name}"
         value: Any
         if "series" in part:

@@ -4,6 +4,7 @@ Rows are described column by column, so that no column can gain from how it was 
 a column that takes few of them are spread over the cell around each, and a power transformation
 (Yeo and Johnson 2000) takes away the skewness of its margin. Both are monotone: groups that are
 apart stay apart. Neither knows a partition, and neither changes with units or the order of rows.
+Equal rows stay equal, so that a weight is worth as much as copies.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SAME = 1e-9
 _LAST_PLACES = 8 * np.finfo(float).eps
 #: Powers that are tried; the likelihood is interpolated between them.
 _POWERS = np.linspace(-2.0, 4.0, 13)
-#: Values of a column, evenly placed in order, by which its power is chosen.
+#: Quantiles of a column by which its power is chosen, where it has more values.
 _MOST_VALUES = 400
 #: Entries that are transformed at once.
 _ENTRIES = 2**18
@@ -59,7 +60,9 @@ def resolution(X: Array, weight: Array | None = None) -> Array:
     return smallest
 
 
-def scoring_coordinates(X: Array, weight: Array | None, order: np.ndarray) -> Array:
+def scoring_coordinates(
+    X: Array, weight: Array | None, canonical: tuple[np.ndarray, np.ndarray]
+) -> Array:
     """Rows in the coordinates in which their density is scored.
 
     Parameters
@@ -67,8 +70,8 @@ def scoring_coordinates(X: Array, weight: Array | None, order: np.ndarray) -> Ar
     X : ndarray of shape (n, p)
     weight : ndarray of shape (n,) or None
         Positive numbers of copies.
-    order : ndarray of shape (n,)
-        Order of the rows by value.
+    canonical : tuple of ndarray of shape (n,)
+        Order of the rows by value, and which of them differ from the row before.
 
     Returns
     -------
@@ -78,12 +81,12 @@ def scoring_coordinates(X: Array, weight: Array | None, order: np.ndarray) -> Ar
     """
     absent = np.isnan(X)
     if absent.any():
-        return _of_observed(X, weight, order, absent)
+        return _of_observed(X, weight, canonical, absent)
     cell = resolution(X, weight)
     mass = np.ones(len(X)) if weight is None else weight
     found = np.array(X, dtype=np.float64)
     for column in np.flatnonzero(cell):
-        found[:, column] = _spread(found[:, column], cell[column], order)
+        found[:, column] = _spread(found[:, column], cell[column], *canonical)
     width = max(_ENTRIES // len(X), 1)
     for start in range(0, X.shape[1], width):
         columns = slice(start, start + width)
@@ -92,29 +95,36 @@ def scoring_coordinates(X: Array, weight: Array | None, order: np.ndarray) -> Ar
     return found
 
 
-def _of_observed(X: Array, weight: Array | None, order: np.ndarray, absent: np.ndarray) -> Array:
+def _of_observed(
+    X: Array,
+    weight: Array | None,
+    canonical: tuple[np.ndarray, np.ndarray],
+    absent: np.ndarray,
+) -> Array:
     """Describe every column by its observed values, and put conditional means between them."""
+    order, distinct = canonical
     found = np.zeros(X.shape)
     for column in range(X.shape[1]):
         seen = ~absent[:, column]
         if not seen.any():
             continue
-        place = np.cumsum(seen) - 1
-        own = place[order[seen[order]]]
+        place, here = np.cumsum(seen) - 1, seen[order]
+        # equal rows are observed in the same columns
+        own = place[order[here]], distinct[here]
         mass = None if weight is None else weight[seen]
         values = scoring_coordinates(X[seen, column : column + 1], mass, own)
         found[seen, column] = values[:, 0]
     return fill_conditional_means(found, np.ones(len(X)) if weight is None else weight, absent)
 
 
-def _spread(values: Array, cell: float, order: np.ndarray) -> Array:
+def _spread(values: Array, cell: float, order: np.ndarray, distinct: np.ndarray) -> Array:
     """Spread the values of a coarse column evenly over their cells, the same way every time."""
     # a column has its own numbers, wherever it stands and in whatever units it is
-    _, rank = np.unique(values[order], return_inverse=True)
+    _, rank = np.unique(values[order[distinct]], return_inverse=True)
     digest = hashlib.sha256(rank.astype("<i4").tobytes()).digest()
-    uniform = np.random.default_rng(np.frombuffer(digest, np.uint32)).random(len(values))
+    uniform = np.random.default_rng(np.frombuffer(digest, np.uint32)).random(len(rank))
     found = values.copy()
-    found[order] += cell * (uniform - 0.5)
+    found[order] += cell * (uniform[np.cumsum(distinct) - 1] - 0.5)
     return found
 
 
@@ -143,13 +153,9 @@ def power_transform(X: Array, power: Array) -> Array:
 
 def _best_powers(X: Array, mass: Array) -> Array:
     """Return the power of every column with the largest normal likelihood."""
-    if len(X) > _MOST_VALUES:
-        ranks = np.argsort(X, axis=0, kind="stable")
-        ranks = ranks[np.linspace(0, len(X) - 1, _MOST_VALUES).astype(int)]
-        X, mass = np.take_along_axis(X, ranks, axis=0), mass[ranks]
-    else:
-        mass = mass[:, None]
-    share = mass / mass.sum(axis=0)
+    if mass.sum() > _MOST_VALUES:
+        X, mass = _quantiles(X, mass), np.ones(_MOST_VALUES)
+    share = mass[:, None] / mass.sum()
     jacobian = (share * np.copysign(np.log1p(np.abs(X)), X)).sum(axis=0)
     likelihood = np.empty((len(_POWERS), X.shape[1]))
     for i, power in enumerate(_POWERS):
@@ -165,3 +171,13 @@ def _best_powers(X: Array, mass: Array) -> Array:
     shift = np.divide(0.5 * (low - high), curve, out=np.zeros_like(curve), where=curve < 0)
     found: Array = _POWERS[best] + np.where(best == inner, shift, 0.0) * (_POWERS[1] - _POWERS[0])
     return found
+
+
+def _quantiles(X: Array, mass: Array) -> Array:
+    """Evenly spaced quantiles of every column."""
+    ranks = np.argsort(X, axis=0, kind="stable")
+    below = np.cumsum(mass[ranks], axis=0)
+    asked = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES * mass.sum()
+    place = np.column_stack([np.searchsorted(column, asked) for column in below.T])
+    place = np.take_along_axis(ranks, np.minimum(place, len(X) - 1), axis=0)
+    return np.take_along_axis(X, place, axis=0)

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from ewp.common.types import Array
+from ewp.data.canonical import copies_factor
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
-from ewp.display.evidence import Evidence
 from ewp.metrics import rand_index
 from ewp.selection.coordinates import scoring_coordinates
 from ewp.selection.density import FoldDensity
 from ewp.selection.parts import CommonRows
-from ewp.selection.structure import gain_over_one_mode
+from ewp.selection.prediction_strength import THRESHOLD, halves, strength
 from ewp.solver.fit import FitOptions
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "CriterionDefaults",
     "Gap",
     "OwnCriterion",
+    "PredictionStrength",
     "Predictive",
     "Score",
     "Stability",
@@ -79,6 +80,7 @@ class Criterion(Protocol):
 
     name: str
     unit: str
+    over_one_cluster: ClassVar[bool]
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
         """Draw what all options are scored on."""
@@ -114,15 +116,16 @@ class Criterion(Protocol):
     def values(self, scores: list[Score]) -> Array:
         """Return the single values that a table of the candidate shows."""
 
-    def evidence(self, replicates: list[Any], scores: list[Score]) -> Evidence | None:
-        """Hold the partitions of a candidate against a single cluster, where that is possible."""
-
 
 class CriterionDefaults:
     """What a criterion need not say: it takes all rows as they are, and a value a replicate."""
 
     #: Whether splits of the user's own can take the place of a number of replicates.
     takes_splits: ClassVar[bool] = False
+    #: Whether values of rows are gains over a single cluster.
+    over_one_cluster: ClassVar[bool] = False
+    #: Value from which a number of clusters is supported, where there is one.
+    threshold: ClassVar[float | None] = None
 
     def score_all(
         self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
@@ -138,10 +141,6 @@ class CriterionDefaults:
     def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
         """Return True."""
         return True
-
-    def evidence(self, replicates: list[Any], scores: list[Score]) -> Evidence | None:
-        """Return None: what replicates say of a single cluster is not known."""
-        return None
 
     def values(self, scores: list[Score]) -> Array:
         """Return the value of every replicate."""
@@ -189,7 +188,7 @@ def _mean_error(scores: list[Score]) -> float:
 
 def _copies(weight: Array | None) -> Array | None:
     """Weights as numbers of copies: weights whose mean is below one cannot be, and are raised."""
-    return None if weight is None else weight * max(1.0, len(weight) / float(weight.sum()))
+    return None if weight is None else weight * copies_factor(len(weight), float(weight.sum()))
 
 
 class HeldOut(NamedTuple):
@@ -221,6 +220,7 @@ class Predictive(CommonPasses):
     name: str = "predictive"
     unit: str = "nats of held-out log-density gained per row"
     takes_splits: ClassVar[bool] = True
+    over_one_cluster: ClassVar[bool] = True
 
     def for_rows(self, X: Array, weight: Array | None) -> Predictive:
         """Return the criterion for the rows of positive weight alone, numbered anew.
@@ -254,7 +254,7 @@ class Predictive(CommonPasses):
         if isinstance(self.cv, int | np.integer):
             repeats = min(max(_ENOUGH_ROWS // rows, 1), _MOST_REPEATS)
         drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
-        described = scoring_coordinates(X, copies, self.rows(X, weight).engine.order)
+        described = scoring_coordinates(X, copies, self.rows(X, weight).engine.canonical)
         return [HeldOut(fold, described, copies) for fold in drawn]
 
     def score_all(
@@ -280,33 +280,6 @@ class Predictive(CommonPasses):
                 Score(float(value), float(features), rows, replicate.copies, labels, count)
             )
         return scores
-
-    def evidence(self, replicates: list[HeldOut], scores: list[Score]) -> Evidence | None:
-        """Gains of held-out rows over one cluster, averaged over what held them out.
-
-        The smaller of two: over one cloud with the tails of t, and over one mode.
-        """
-        if scores and scores[0].labels is not None and scores[0].labels.max() == 0:
-            return None
-        gains, copies = [], None
-        for one, score in zip(replicates, scores, strict=False):
-            assert score.labels is not None
-            assert score.rows is not None
-            train, test = one.fold
-            _, labels = np.unique(score.labels[train], return_inverse=True)
-            projected = one.density().project(labels)
-            own = np.full((2, len(score.rows)), np.nan)
-            own[0, test] = score.rows[test]
-            own[1, test] = 0.0 if projected is None else gain_over_one_mode(projected)
-            gains.append(own)
-            copies = one.copies
-        if not gains:
-            return None
-        held_out = np.isfinite(gains)
-        seen = held_out[:, 0].any(axis=0)
-        mean = np.where(held_out, gains, 0.0).sum(axis=0)[:, seen] / held_out.sum(axis=0)[:, seen]
-        copies = None if copies is None else copies[seen]
-        return min(Evidence.of_rows(row, copies) for row in mean)
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over folds."""
@@ -373,6 +346,55 @@ def _agreement(
         for one, two in zip(*fitted.labels().astype(np.intp), strict=True)
     ]
     return agreement, fitted.features[0]
+
+
+@dataclass
+class PredictionStrength(CommonPasses):
+    """How well halves of the rows agree on which rows belong together, in the worst cluster.
+
+    The prediction strength of Tibshirani and Walther (2005), see
+    `ewp.selection.prediction_strength`. Each half is predicted by the other, and the mean of both
+    is taken. A number of clusters is supported from 0.8 on.
+
+    Parameters
+    ----------
+    n_splits : int
+    """
+
+    n_splits: int = 5
+    name: str = "strength"
+    unit: str = "prediction strength, from 0 to 1"
+    threshold: ClassVar[float | None] = THRESHOLD
+
+    def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
+        """Whether a half has enough rows."""
+        return distinct // 2 > k
+
+    def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
+        """Draw the halves."""
+        return halves(X, weight, self.n_splits, rng)
+
+    def score_all(
+        self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
+    ) -> list[Score]:
+        """Fit both halves, and count the pairs of each that the other one parts."""
+        rows, copies = self.rows(X, weight), _copies(weight)
+        fitted = rows.fit(list(replicate), options, seed)
+        scores = []
+        for pair, features in zip(
+            fitted.labels().astype(np.intp).swapaxes(0, 1), fitted.features[0], strict=True
+        ):
+            told = [
+                strength(own[half], other[half], None if copies is None else copies[half])
+                for half, own, other in zip(replicate, pair, pair[::-1], strict=True)
+            ]
+            agreement = rand_index(pair[0], pair[1], copies)
+            scores.append(Score(float(np.mean(told)), float(features), agreement=agreement))
+        return scores
+
+    def spread(self, scores: list[Score]) -> float:
+        """Standard error of the mean over splits."""
+        return _mean_error(scores)
 
 
 @dataclass
@@ -461,4 +483,5 @@ CRITERIA: dict[str, type[Any]] = {
     "predictive": Predictive,
     "stability": Stability,
     "gap": Gap,
+    "strength": PredictionStrength,
 }

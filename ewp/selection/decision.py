@@ -26,7 +26,8 @@ from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
-from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion
+from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion, Score
+from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.search import (
     MIN_LEAD,
     Candidate,
@@ -37,6 +38,7 @@ from ewp.selection.search import (
     within_tolerance,
 )
 from ewp.solver.fit import FitOptions, WarmStart
+from ewp.solver.sparse_starts import has_wide_shape
 
 __all__ = [
     "SELECTION_RULES",
@@ -52,6 +54,11 @@ __all__ = [
 _MOST_WARM_STARTS, _ROWS = 5, 4096
 #: Seed of the replicates.
 _SEED = 0
+#: Adjusted Rand index of the replicates' partitions, on average, below which they disagree.
+_LEAST_STABILITY = 0.5
+#: Where features outnumber rows by far: standard errors by which a candidate may fall short of the
+#: best, and its stability of the largest.
+_WIDE_SLACK, _WIDE_CLOSE = 1.5, 0.02
 #: Standard errors of the difference to the best up to which a penalty does as well.
 _ALIKE = 1.0
 
@@ -72,18 +79,39 @@ class SelectionRule:
         of features is closest to the number of features in which its clusters differ; otherwise,
         and where replicates have no partitions of all rows to compare, the one with the largest
         penalty.
+    close : float or None
+        Take the one whose effective number of features is closest in any case, unless its
+        stability is lower than the largest by more than this.
+    family_slack : float or None
+        Standard errors by which the best of a family may fall short of the best of all, `slack`
+        if not given.
     """
 
     name: str
     slack: float
     equal: float
     stable: bool
+    close: float | None = None
+    family_slack: float | None = None
+
+    def for_wide(self) -> SelectionRule:
+        """Return the rule where features outnumber rows by far: weights should tell them apart.
+
+        A single row that changes sides makes a difference of one standard error there.
+        """
+        if not self.stable:
+            return self
+        return dataclasses.replace(
+            self, slack=_WIDE_SLACK, close=_WIDE_CLOSE, family_slack=self.slack
+        )
 
     def words(self, made: Decision) -> str:
         """Say by what rule a candidate was chosen."""
         if not self.slack:
             return "the best"
         what = "the most stable" if self.asks_stability(made.chosen) else "the largest penalty"
+        if self.close is not None and self.asks_stability(made.chosen):
+            what = "the weights that fit the significant features best, among the stable"
         steps = ((made.chosen, made.top), (made.top, made.best))
         by_error = all(a is b or within_tolerance(a, b, self.slack, 0.0) for a, b in steps)
         unit = "standard error" if self.slack == 1 else "standard errors"
@@ -93,6 +121,11 @@ class SelectionRule:
     def allows(self, entry: Candidate, best: Candidate) -> bool:
         """Whether a candidate scores about as well as the best."""
         return within_tolerance(entry, best, self.slack, self.equal)
+
+    def allows_family(self, top: Candidate, best: Candidate) -> bool:
+        """Whether the best candidate of a family scores about as well as the best of all."""
+        slack = self.slack if self.family_slack is None else self.family_slack
+        return within_tolerance(top, best, slack, self.equal)
 
     def asks_stability(self, entry: Candidate) -> bool:
         """Whether the stability of a candidate decides."""
@@ -129,29 +162,39 @@ class Decision(NamedTuple):
     top: Candidate
 
 
+def competing(entries: list[Candidate]) -> list[Candidate]:
+    """Candidates with all replicates, whose partitions agree.
+
+    Where replicates find partitions that have little in common, what they gain is no single
+    answer; if all candidates are such, all compete.
+    """
+    complete = max(len(entry.scores) for entry in entries)
+    scored = [entry for entry in entries if len(entry.scores) == complete]
+    return [entry for entry in scored if not entry.stability < _LEAST_STABILITY] or scored
+
+
 def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
     """Choose a candidate and the runner-up.
 
-    The best mean sets the standard. A family whose best is within the rule's slack is as good,
-    and the one that units cannot change comes first. In that family the rule picks among the
-    penalties within its slack. Standard errors are those of the differences between two
-    candidates, see `ewp.selection.search.paired_difference`.
+    Of those that compete the best mean sets the standard. A family whose best is within the rule's
+    slack is as good, and the one that units cannot change comes first. In that family the rule
+    picks among the penalties within its slack. Standard errors are those of the differences
+    between two candidates, see `ewp.selection.search.paired_difference`.
 
     Parameters
     ----------
     entries : list of Candidate
-        Scored candidates; only those with all replicates compete.
+        Scored candidates.
     rule : SelectionRule
     """
-    complete = max(len(entry.scores) for entry in entries)
-    racing = [entry for entry in entries if len(entry.scores) == complete]
+    racing = competing(entries)
     best = max(racing, key=lambda entry: (entry.mean, entry.lam))
     of_family: dict[Family, Candidate] = {}
     for entry in racing:
         champion = of_family.get(entry.family)
         if champion is None or (entry.mean, entry.lam) > (champion.mean, champion.lam):
             of_family[entry.family] = entry
-    equals = [entry for entry in of_family.values() if rule.allows(entry, best)]
+    equals = [entry for entry in of_family.values() if rule.allows_family(entry, best)]
     top = min(equals, key=lambda entry: entry.family.rank)
 
     def preference(entry: Candidate) -> tuple[float, ...]:
@@ -160,8 +203,13 @@ def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
         mismatch = round(entry.mismatch, 2)
         return (round(entry.stability, 2), -mismatch, entry.lam)
 
-    rivals = [entry for entry in racing if entry.family == top.family]
-    chosen = max((entry for entry in rivals if rule.allows(entry, top)), key=preference)
+    rivals = [e for e in racing if e.family == top.family and rule.allows(e, top)]
+    if rule.close is not None and rule.asks_stability(top):
+        least = max(entry.stability for entry in rivals) - rule.close
+        steady = [entry for entry in rivals if entry.stability >= least]
+        chosen = max(steady, key=lambda entry: (-round(entry.mismatch, 2), entry.lam))
+    else:
+        chosen = max(rivals, key=preference)
     others = [entry for family, entry in of_family.items() if family != chosen.family]
     if not others:
         others = [entry for entry in racing if entry is not chosen]
@@ -213,7 +261,7 @@ class SelectionOptions:
                 f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
                 f"{', '.join(methods)}"
             )
-        more = ("for_rows", "has_enough_rows", "values", "evidence")
+        more = ("for_rows", "has_enough_rows", "values", "over_one_cluster")
         complete = all(hasattr(own, m) for m in more)
         criterion: Criterion = own if complete else OwnCriterion(own)
         return criterion
@@ -250,6 +298,8 @@ class SelectionOutcome:
         False if the user interrupted the scoring.
     found : list of WarmStart
         Partitions of all rows that the replicates of the chosen candidate found.
+    nested : list of Score
+        Every replicate's score by the candidate that the others choose.
     evidence : Evidence or None
         What held-out rows say of more than one cluster, where the criterion holds rows out.
     """
@@ -261,6 +311,7 @@ class SelectionOutcome:
     total: float
     complete: bool = True
     found: list[WarmStart] = dataclasses.field(default_factory=list)
+    nested: list[Score] = dataclasses.field(default_factory=list)
     evidence: Evidence | None = None
 
     @property
@@ -388,7 +439,7 @@ def select_candidate(
         return SelectionOutcome(
             entries, Decision(middle, None, middle, middle), criterion, rule, total
         )
-    complete, replicates = score_candidates(
+    complete = score_candidates(
         X,
         weight,
         entries,
@@ -408,11 +459,18 @@ def select_candidate(
             UserWarning,
             stacklevel=5,
         )
+    if has_wide_shape(*X.shape) and any(len(entry.partitions) > 1 for entry in entries):
+        rule = rule.for_wide()
     decision = decide(entries, rule)
-    rows = array_engine(X, weight, decision.chosen.family.scale)
+    rows = array_engine(X, weight, decision.chosen.family.scale, options.prior)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
-    evidence = criterion.evidence(replicates, decision.chosen.scores)
-    return SelectionOutcome(entries, decision, criterion, rule, total, complete, found, evidence)
+    nested = nested_scores(competing(entries))
+    evidence = None
+    if criterion.over_one_cluster and options.n_clusters > 1:
+        evidence = Evidence(*corrected_mean(nested), options.n_clusters)
+    return SelectionOutcome(
+        entries, decision, criterion, rule, total, complete, found, nested, evidence
+    )
 
 
 def _describe_observed(engine: ArrayEngine, labels: np.ndarray, mass: Array, k: int) -> WarmStart:

@@ -24,84 +24,113 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.spatial.distance import cdist
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 from scipy.stats import f as f_distribution
 
 from ewp.common.types import Array
 from ewp.data.decorrelation import shrinkage_intensity
 
-__all__ = ["FoldDensity", "Judgement", "Mixture", "Projection", "Scatter", "log_t", "scatter_t"]
+__all__ = ["FoldDensity", "Judgement", "Mixture", "Projection", "TDistribution", "log_t"]
 
 _LEVEL = 0.05
-#: Degrees of freedom of the tails.
-TAILS = 5.0
+#: Degrees of freedom from which those of the tails are chosen, and those that give the shape.
+_DEGREES = np.array([[3.0], [5.0], [10.0], [30.0]])
+_SHAPE_DEGREES = 5.0
 #: Covariances of the rows shrunk by the analytic intensity, by half, and to the diagonal.
 _SHRINKAGE = (None, 0.5, 1.0)
 #: With so many rows a feature the covariance is shrunk by the analytic intensity.
 _FEW_FEATURES = 10
 #: Covariances of more products than this are taken as diagonal.
 _MOST_PRODUCTS = 5e7
-#: Steps in which the scatter of a t distribution is found; variance added, as a share.
-_SCATTER_STEPS, _RIDGE = 4, 1e-4
+#: Steps in which the scatter of a t distribution is found, and its size for every tail.
+_STEPS = 4
+#: Variance added to a scatter matrix, as a share; least size of one.
+_RIDGE, _LEAST_SIZE = 1e-4, 1e-12
 #: Directions whose share of the between-cluster variance is smaller are rounding errors.
 _ROUNDING = 1e-7
 #: Share of a total sum of squares that is left within the clusters at least.
 _LEAST_WITHIN = 1e-9
 
 
-def log_t(squared: Array, log_det: Any, dimension: int) -> Array:
+class TDistribution(NamedTuple):
+    """Student's t about the origin in several dimensions.
+
+    Attributes
+    ----------
+    root : ndarray of shape (d, d)
+        Inverse of the scatter matrix's Cholesky factor.
+    log_det : float
+        Logarithm of the scatter matrix's determinant.
+    degrees : float
+        Degrees of freedom.
+    """
+
+    root: Array
+    log_det: float
+    degrees: float
+
+    @classmethod
+    def estimate(cls, difference: Array, mass: Array, floor: Array) -> TDistribution:
+        """Estimate from centred rows, with the tails under which they are likeliest.
+
+        The shape of the scatter matrix is that of the most likely t distribution with five degrees
+        of freedom; its size, and the degrees of freedom, are then the most likely ones.
+
+        Parameters
+        ----------
+        difference : ndarray of shape (n, d)
+            Rows minus their means.
+        mass : ndarray of shape (n,)
+        floor : ndarray of shape (d,)
+            Variances that are added.
+        """
+        total, dimension = float(mass.sum()), difference.shape[1]
+        trust = np.ones(len(difference))
+        for _ in range(_STEPS):
+            scatter = (difference.T * (mass * trust)) @ difference / total + np.diag(floor)
+            lower = np.linalg.cholesky(scatter)
+            root = np.linalg.inv(lower)
+            squared = _lengths(difference @ root.T)
+            trust = (_SHAPE_DEGREES + dimension) / (_SHAPE_DEGREES + squared)
+        size = np.ones((len(_DEGREES), 1))
+        for _ in range(_STEPS):
+            scaled = squared / size
+            size *= ((scaled / (_DEGREES + scaled)) @ mass)[:, None] / total
+            size *= (_DEGREES + dimension) / dimension
+            # of equal rows the size is that of what is added
+            size = np.maximum(size, _LEAST_SIZE)
+        log_det = 2.0 * float(np.log(np.diag(lower)).sum()) + dimension * np.log(size)
+        likelihood = log_t(squared / size, log_det, dimension, _DEGREES) @ mass
+        best = int(likelihood.argmax())
+        return cls(root / np.sqrt(size[best]), float(log_det[best, 0]), float(_DEGREES[best, 0]))
+
+    def log_density(self, difference: Array) -> Array:
+        """Log-density of rows minus the center."""
+        squared = _lengths(difference @ self.root.T)
+        return log_t(squared, self.log_det, len(self.root), self.degrees)
+
+    def log_predictive(self, rows: Array, means: Array, size: Array) -> Array:
+        """Log-density of rows about means that were estimated from so many rows, (k, n)."""
+        placed, dimension = means @ self.root.T, len(self.root)
+        squared = cdist(placed, rows @ self.root.T, "sqeuclidean")
+        inflated = (1.0 + 1.0 / size)[:, None]
+        log_det = self.log_det + dimension * np.log(inflated)
+        return log_t(squared / inflated, log_det, dimension, self.degrees)
+
+
+def log_t(squared: Array, log_det: Any, dimension: int, degrees: Any) -> Array:
     """Log-density of Student's t at squared Mahalanobis distances from its scatter matrix."""
-    half = 0.5 * (TAILS + dimension)
-    constant = gammaln(half) - gammaln(0.5 * TAILS) - 0.5 * dimension * np.log(np.pi * TAILS)
-    density: Array = constant - 0.5 * log_det - half * np.log1p(squared / TAILS)
+    half = 0.5 * (degrees + dimension)
+    constant = gammaln(half) - gammaln(0.5 * degrees) - 0.5 * dimension * np.log(np.pi * degrees)
+    density: Array = constant - 0.5 * log_det - half * np.log1p(squared / degrees)
     return density
 
 
-class Scatter(NamedTuple):
-    """Scatter matrix of a t distribution, by its Cholesky factor."""
-
-    lower: Array
-
-    @property
-    def log_det(self) -> float:
-        """Logarithm of its determinant."""
-        return 2.0 * float(np.log(np.diag(self.lower)).sum())
-
-    def squared(self, difference: Array) -> Array:
-        """Squared Mahalanobis lengths of rows."""
-        solved = solve_triangular(self.lower, difference.T, lower=True, check_finite=False)
-        found: Array = np.einsum("ij,ij->j", solved, solved)
-        return found
-
-    def to(self, rows: Array, points: Array) -> Array:
-        """Squared Mahalanobis distances of rows to some points, a (points, rows) array."""
-        solved = solve_triangular(
-            self.lower, np.vstack([points, rows]).T, lower=True, check_finite=False
-        ).T
-        found: Array = cdist(solved[: len(points)], solved[len(points) :], "sqeuclidean")
-        return found
-
-
-def scatter_t(difference: Array, mass: Array, floor: Array) -> tuple[Scatter, Array]:
-    """Maximum-likelihood scatter of centred rows under t tails, and the rows' weights in it.
-
-    Parameters
-    ----------
-    difference : ndarray of shape (n, d)
-        Rows minus their means.
-    mass : ndarray of shape (n,)
-    floor : ndarray of shape (d,)
-        Variances that are added.
-    """
-    total, dimension = float(mass.sum()), difference.shape[1]
-    trust = np.ones(len(difference))
-    for _ in range(_SCATTER_STEPS):
-        scatter = (difference.T * (mass * trust)) @ difference / total + np.diag(floor)
-        found = Scatter(np.linalg.cholesky(scatter))
-        trust = (TAILS + dimension) / (TAILS + found.squared(difference))
-    return found, trust
+def _lengths(rows: Array) -> Array:
+    """Squared lengths of rows."""
+    found: Array = np.einsum("ij,ij->i", rows, rows)
+    return found
 
 
 class Judgement(NamedTuple):
@@ -181,7 +210,9 @@ class FoldDensity:
         labels : ndarray
             Clusters of the training rows.
         """
-        _, found = np.unique(labels, return_inverse=True)
+        # numbered as they appear: equal partitions have equal scores, to the last digit
+        _, first, found = np.unique(labels, return_index=True, return_inverse=True)
+        found = np.argsort(np.argsort(first))[found]
         key = found.astype(np.uint16).tobytes()
         if key not in self._judged:  # many penalties lead to one partition
             projected = self.project(found)
@@ -213,7 +244,7 @@ class FoldDensity:
         k = int(labels.max()) + 1
         if k < 2 or not len(self.columns):
             return None
-        mass = np.bincount(labels, self.mass, k)
+        mass = np.bincount(labels, self.mass, k).astype(np.float64)
         member = np.zeros((k, len(labels)))
         member[labels, np.arange(len(labels))] = self.mass
         hit = self._significant(mass, member)
@@ -252,7 +283,7 @@ class FoldDensity:
             along, along_test = train @ axes, test @ axes
             analytic = shrinkage_intensity(train, self.mass)
             found = []
-            for given in _SHRINKAGE if p * _FEW_FEATURES > n else _SHRINKAGE[:1]:
+            for given in _SHRINKAGE if p * _FEW_FEATURES > self.total else _SHRINKAGE[:1]:
                 share = analytic if given is None else given
                 root = np.sqrt((1.0 - share) * values + share)
                 found.append(_Coordinates(along / root, along_test / root, share))
@@ -286,9 +317,9 @@ class Mixture(NamedTuple):
     log_share: Array
     size: Array
     means: Array
-    within: Scatter
+    within: TDistribution
     center: Array
-    whole: Scatter
+    whole: TDistribution
     total: float
 
     @classmethod
@@ -304,24 +335,23 @@ class Mixture(NamedTuple):
         floor = _RIDGE * np.maximum(variance, np.finfo(float).tiny)
         residual = rows - means[labels]
         # rows of a cluster of one are at its mean
-        within, _ = scatter_t(residual * np.sqrt(total / max(total - k, 1.0)), weight, floor)
-        whole, _ = scatter_t(rows - center, weight, floor)
+        residual *= np.sqrt(total / max(total - k, 1.0))
+        within = TDistribution.estimate(residual, weight, floor)
+        whole = TDistribution.estimate(rows - center, weight, floor)
         return cls(np.log(mass / total), mass, means, within, center, whole, total)
 
-    def gain(self, rows: Array) -> Array:
-        """Log-density of rows under the mixture minus that under the single t."""
-        dimension = rows.shape[1]
-        # predictive: the means are estimates
-        inflated = (1.0 + 1.0 / self.size)[:, None]
-        squared = self.within.to(rows, self.means) / inflated
-        log_det = self.within.log_det + dimension * np.log(inflated)
-        score = self.log_share[:, None] + log_t(squared, log_det, dimension)
-        gained: Array = logsumexp(score, axis=0) - self.log_single(rows)
-        return gained
+    def log_mixture(self, rows: Array) -> Array:
+        """Log-density of rows under the mixture; the means are estimates."""
+        score = self.within.log_predictive(rows, self.means, self.size)
+        score += self.log_share[:, None]
+        top = score.max(axis=0)
+        density: Array = top + np.log(np.exp(score - top).sum(axis=0))
+        return density
 
     def log_single(self, rows: Array) -> Array:
         """Log-density of rows under the single t."""
-        dimension = rows.shape[1]
-        inflated = 1.0 + 1.0 / self.total
-        squared = self.whole.to(rows, self.center[None])[0] / inflated
-        return log_t(squared, self.whole.log_det + dimension * np.log(inflated), dimension)
+        return self.whole.log_predictive(rows, self.center[None], np.array([self.total]))[0]
+
+    def gain(self, rows: Array) -> Array:
+        """Log-density of rows under the mixture minus that under the single t."""
+        return self.log_mixture(rows) - self.log_single(rows)

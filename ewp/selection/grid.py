@@ -15,8 +15,10 @@ from scipy.special import entr, softmax
 from ewp.common.checks import check_choice, check_integer
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.validation import check_data, check_distinct, check_sample_weight, row_names
-from ewp.engine.array import ArrayEngine
+from ewp.engine import array_engine
+from ewp.solver.sparse_starts import is_wide
 
 __all__ = ["lambda_path", "penalty_grid"]
 
@@ -27,9 +29,11 @@ _SMALLEST = 1 / 50
 _FINE = 200
 #: How much of the grid follows the effective number of features; the rest follows log(lam).
 _FOLLOW = 0.5
+#: Part of the sum of squares of a relevant feature that its clusters explain.
+_HALF = 0.5
 
 
-def penalty_grid(totals: Array, n_lams: int, *, between: bool) -> Array:
+def penalty_grid(totals: Array, n_lams: int, *, between: bool, wide: bool = False) -> Array:
     """Increasing grid of penalties for columns with the given total sums of squares.
 
     Parameters
@@ -40,19 +44,34 @@ def penalty_grid(totals: Array, n_lams: int, *, between: bool) -> Array:
     between : bool
         Whether the weights reward the dispersion between clusters: then only the largest columns
         set the scale.
+    wide : bool
+        Whether features outnumber rows by far. Then the grid follows the effective number of
+        features also where the clusters explain half of what the square root of their number vary:
+        in between few penalties the weights pass from few features to all.
     """
     largest = _LARGEST * float(totals.max())
     smallest = _SMALLEST * float(totals.max() if between else totals.min())
     fine = np.geomspace(smallest, largest, _FINE)
     along = np.linspace(0.0, 1.0, _FINE)
     # log of the effective number of features; equal from the start in the between form
-    features = entr(softmax(-totals / fine[:, None], axis=1)).sum(axis=1)
+    explained = _explained(totals) if wide else 0.0
+    cost = -explained if between and wide else totals - explained
+    features = entr(softmax(-cost / fine[:, None], axis=1)).sum(axis=1)
     travelled = np.concatenate([[0.0], np.abs(np.diff(features)).cumsum()])
-    if not between and travelled[-1] > 0.1:
+    if (wide or not between) and travelled[-1] > 0.1:
         along = _FOLLOW * travelled / travelled[-1] + (1 - _FOLLOW) * along
     wanted = np.linspace(0.0, 1.0, n_lams) if n_lams > 1 else np.array([0.5])
     grid: Array = np.exp(np.interp(wanted, along, np.log(fine)))
     return grid
+
+
+def _explained(totals: Array) -> Array:
+    """Half the sums of squares of a few features, small and large ones alike, 0 of the others."""
+    order = np.argsort(totals, kind="stable")
+    few = np.linspace(0, len(totals) - 1, round(len(totals) ** 0.5)).astype(int)
+    found = np.zeros(len(totals))
+    found[order[few]] = _HALF * totals[order[few]]
+    return found
 
 
 def lambda_path(
@@ -72,7 +91,10 @@ def lambda_path(
     smallest (of the largest in the between form) at the bottom. Between them the points follow
     the effective number of features at the collapsed solution,
     :math:`\exp(\text{entropy of } e^{-T_l/\lambda})`, and the logarithm of the penalty, so that
-    columns whose variances differ by many orders of magnitude all get their share. At the bottom
+    columns whose variances differ by many orders of magnitude all get their share. Where features
+    outnumber rows and are 500 or more, they follow that number also for clusters that explain half
+    of the variance of some features: there few penalties lie between weights on few features and
+    equal ones. At the bottom
     a fit has one feature, or few that separate its clusters equally well.
 
     Parameters
@@ -82,8 +104,8 @@ def lambda_path(
         Number of clusters; at most the number of distinct rows.
     n_lams : int, default=10
         Length of the grid; a single penalty is the middle one.
-    scale : {None, "standard"}, default=None
-        For raw or for standardised features.
+    scale : {None, "standard", "decorrelate"}, default=None
+        For raw, standardised or decorrelated features, as in `ewp.EWP`.
     dispersion : {"within", "between"}, default="within"
         Form of the weight rule.
     sample_weight : array-like of shape (n,), optional
@@ -106,11 +128,14 @@ def lambda_path(
     array = check_data(X, missing=missing)
     weight = check_sample_weight(sample_weight, len(array), row_names(X))
     check_distinct(array, check_integer("k", k, least=1), weight)
-    check_choice("scale", scale, (None, "standard"))
+    if is_decorrelated(scale):
+        given_shrinkage(str(scale))
+    else:
+        check_choice("scale", scale, (None, "standard", "decorrelate"))
     check_choice("dispersion", dispersion, ("within", "between"))
     check_integer("n_lams", n_lams, least=1)
     with one_blas_thread():
-        engine = ArrayEngine(array, weight, scale=scale)
+        engine = array_engine(array, weight, scale)
     varying = engine.varying & (engine.squares > 0)
     totals = engine.squares[varying] if varying.any() else np.ones(1)
-    return penalty_grid(totals, n_lams, between=dispersion == "between")
+    return penalty_grid(totals, n_lams, between=dispersion == "between", wide=is_wide(engine))

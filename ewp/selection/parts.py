@@ -66,8 +66,9 @@ class CommonRows:
         """Return the rows on which an option is fitted, and their name."""
         name = option.scale if option.decorrelates else None
         if name not in self._spaces:
+            whole = self.engine
             self._spaces[name] = _Space(
-                array_engine(self.engine.X, self.engine.sample_weight, name)
+                array_engine(whole.X, whole.sample_weight, name, option.prior)
             )
         return name, self._spaces[name]
 

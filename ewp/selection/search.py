@@ -8,7 +8,6 @@ first replicates show to be hopeless are not scored on the others. Which one is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,11 @@ from ewp.common.types import Array
 from ewp.data.decorrelation import is_decorrelated
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
-from ewp.metrics import rand_index
+from ewp.metrics import mean_rand_index
 from ewp.selection.criteria import Criterion, Score
 from ewp.selection.grid import penalty_grid
 from ewp.solver.fit import FitOptions
+from ewp.solver.sparse_starts import is_wide
 
 __all__ = [
     "MIN_LEAD",
@@ -32,7 +32,9 @@ __all__ = [
     "eliminate_hopeless",
     "families",
     "make_candidates",
+    "mean_and_error",
     "paired_difference",
+    "rows_of_replicates",
     "score_candidates",
     "within_tolerance",
 ]
@@ -168,9 +170,9 @@ class Candidate:
 
         Those of the replicates, or of the two fits of each of them.
         """
-        copies = self.scores[0].copies if self.scores else None
-        found = [rand_index(one, two, copies) for one, two in combinations(self.partitions, 2)]
-        found += [score.agreement for score in self.scores if np.isfinite(score.agreement)]
+        if len(self.partitions) > 1:
+            return mean_rand_index(np.array(self.partitions), self.scores[0].copies)
+        found = [score.agreement for score in self.scores if np.isfinite(score.agreement)]
         return float(np.mean(found)) if found else float("nan")
 
 
@@ -189,13 +191,14 @@ def make_candidates(
     """
     found = []
     for family in families:
-        engine = array_engine(X, weight, family.scale)
+        engine = array_engine(X, weight, family.scale, prior)
         used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
         _check_tiny(engine, used)
         grid = lams
         if grid is None:
             totals = engine.squares[used] if used.any() else np.ones(1)
-            grid = penalty_grid(totals, n_lams, between=family.dispersion == "between")
+            between = family.dispersion == "between"
+            grid = penalty_grid(totals, n_lams, between=between, wide=is_wide(engine))
             if family.decorrelates:
                 grid = np.geomspace(_LEAST_DECORRELATED, 4.0, -(-n_lams // 2)) * totals.max()
         found += [Candidate(family, float(lam)) for lam in grid]
@@ -223,7 +226,7 @@ def score_candidates(
     *,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> tuple[bool, list[Any]]:
+) -> bool:
     """Score candidates in place, replicate by replicate.
 
     Parameters
@@ -241,10 +244,8 @@ def score_candidates(
 
     Returns
     -------
-    complete : bool
+    bool
         False if the user interrupted it: what was scored until then is kept.
-    replicates : list
-        What they were scored on.
     """
     replicates = criterion.replicates(X, weight, rng)
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(replicates))]
@@ -284,10 +285,10 @@ def score_candidates(
                 _keep_complete(alive)
                 if not any(entry.scores for entry in entries):
                     raise
-                return False, replicates
+                return False
             bar.total -= (len(alive) - len(kept)) * len(tasks)
             alive = kept
-    return True, replicates
+    return True
 
 
 def _keep_complete(alive: list[Candidate]) -> None:
@@ -297,6 +298,27 @@ def _keep_complete(alive: list[Candidate]) -> None:
         del entry.scores[least:]
 
 
+def rows_of_replicates(scores: list[Score]) -> tuple[Array, np.ndarray]:
+    """Values of rows, averaged over the replicates that held them out, and which rows those are.
+
+    Rows that nothing held out have the value 0.
+    """
+    rows = np.array([score.rows for score in scores])
+    held_out = np.isfinite(rows)
+    times = held_out.sum(axis=0)
+    total = np.where(held_out, rows, 0.0).sum(axis=0)
+    return total / np.maximum(times, 1), times > 0
+
+
+def mean_and_error(values: Array, copies: Array | None) -> tuple[float, float]:
+    """Mean of values and its standard error, where a value may stand for several copies."""
+    count = len(values) if copies is None else float(copies.sum())
+    mean = np.average(values, weights=copies)
+    square = np.average((values - mean) ** 2, weights=copies)
+    error = np.sqrt(square / (count - 1)) if count > 1 else 0.0
+    return float(mean), float(error)
+
+
 def paired_difference(one: Candidate, other: Candidate) -> tuple[float, float]:
     """Mean of ``one - other`` and its standard error.
 
@@ -304,22 +326,13 @@ def paired_difference(one: Candidate, other: Candidate) -> tuple[float, float]:
     row of weight 2 twice), over replicates otherwise.
     """
     pairs = list(zip(one.scores, other.scores, strict=True))
-    rows = [a.rows - b.rows for a, b in pairs if a.rows is not None and b.rows is not None]
-    copies = None
-    if rows:
-        held_out = np.isfinite(rows)
-        counted = held_out.any(axis=0)
-        difference = np.where(held_out, rows, 0.0).sum(axis=0)[counted]
-        difference /= held_out.sum(axis=0)[counted]
-        copies = one.scores[0].copies
-        copies = None if copies is None else copies[counted]
-    else:
-        difference = np.array([a.value - b.value for a, b in pairs])
-    count = len(difference) if copies is None else float(copies.sum())
-    mean = np.average(difference, weights=copies)
-    square = np.average((difference - mean) ** 2, weights=copies)
-    error = np.sqrt(square / (count - 1)) if count > 1 else 0.0
-    return float(mean), float(error)
+    if any(a.rows is None or b.rows is None for a, b in pairs):
+        return mean_and_error(np.array([a.value - b.value for a, b in pairs]), None)
+    first, held_out = rows_of_replicates(one.scores)
+    second, _ = rows_of_replicates(other.scores)
+    copies = one.scores[0].copies
+    copies = None if copies is None else copies[held_out]
+    return mean_and_error((first - second)[held_out], copies)
 
 
 def within_tolerance(

@@ -12,7 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ewp.data.canonical import order_clusters
 from ewp.data.decorrelation import Decorrelation, is_decorrelated
 from ewp.data.validation import check_spread
 from ewp.engine import array_engine
-from ewp.engine.base import Engine, Partition
+from ewp.engine.base import Engine, Partition, RowEngine
 from ewp.engine.kernel import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
 from ewp.solver.differences import digits_are_lost, settle_digits
@@ -29,6 +29,7 @@ from ewp.solver.iterate import Solution, step_of_run
 from ewp.solver.multistart import Multistart, StartRecord, multistart
 from ewp.solver.polish import PolishEffort
 from ewp.solver.schedules import Schedule, annealing
+from ewp.solver.sparse_starts import SparseStarts, is_wide
 from ewp.solver.weights import RelativeEntropy, WeightRule
 
 __all__ = ["Fit", "FitOptions", "WarmStart", "fit_array", "fit_engine", "solve"]
@@ -38,6 +39,8 @@ __all__ = ["Fit", "FitOptions", "WarmStart", "fit_array", "fit_engine", "solve"]
 _COARSE, _COARSE_STEPS = 1e-3, 60
 #: Standard deviations from which the rows can no longer be told apart.
 _FARTHEST = 1e10
+#: Partitions of sparse k-means from which a fit begins.
+_SPARSE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +115,14 @@ class FitOptions:
         if isinstance(self.polish, PolishEffort):
             return self.polish
         return PolishEffort.FULL if self.polish else PolishEffort.NONE
+
+    def begins_sparse(self, engine: Engine) -> TypeGuard[RowEngine]:
+        """Whether some starts are partitions of sparse k-means.
+
+        Where features are very many, unless a start was asked for, or the published algorithm.
+        """
+        asked = not isinstance(self.init, str) or self.init != "k-means++"
+        return self.n_clusters > 1 and self.effort.rounds > 0 and not asked and is_wide(engine)
 
     def lighter(self) -> FitOptions:
         """Return the options of fits that are many and need only be good enough to be compared.
@@ -244,6 +255,7 @@ def solve(
     tol: float,
     rng: np.random.Generator,
     known: Sequence[tuple[Array, Array]] = (),
+    sparse: Sequence[tuple[Array, Array]] = (),
     on_step: Callable[[int], None] | None = None,
 ) -> Multistart:
     """Run from `n_init` starts, polish, keep the lowest objective, order its clusters.
@@ -280,6 +292,7 @@ def solve(
         tol=tol,
         rng=rng,
         known=known,
+        sparse=sparse,
         on_step=on_step,
     )
     stats = _canonical(engine, best, rule.metric(best.weights))
@@ -287,6 +300,18 @@ def solve(
         best = settle_digits(engine, best, rule, max_iter=max_iter, tol=tol)
         _canonical(engine, best, rule.metric(best.weights))
     return Multistart(best, starts)
+
+
+def _sparse_starts(
+    engine: Engine, options: FitOptions, rule: RelativeEntropy
+) -> list[tuple[Array, Array]]:
+    """Centroids and weights of partitions of sparse k-means, where these are among the starts."""
+    if not options.begins_sparse(engine):
+        return []
+    included = np.isfinite(rule.log_prior)
+    found = SparseStarts(engine, options.n_clusters, engine.sample_weight, included)
+    unitless = options.standardise or options.decorrelates
+    return list(zip(*found.lowest(rule, _SPARSE, standardise=unitless), strict=True))
 
 
 def default_prior(varying: np.ndarray) -> Array:
@@ -315,7 +340,7 @@ def fit_array(
     -------
     Fit
     """
-    return fit_engine(array_engine(X, sample_weight, options.scale), options, rng)
+    return fit_engine(array_engine(X, sample_weight, options.scale, options.prior), options, rng)
 
 
 def fit_engine(
@@ -369,14 +394,11 @@ def fit_engine(
             (engine.to_engine_units(one.centroids), rule.update(one.dispersion / engine.scale**2))
             for one in known
         ],
+        sparse=_sparse_starts(engine, options, rule),
         on_step=on_step,
     )
     centroids = engine.to_data_units(solution.theta)
     made = engine.decorrelation
-    if made is None:
-        deviations = np.sqrt(engine.squares / engine.total) * engine.divisors
-    else:
-        deviations = np.where(engine.varying, made.scale, 0.0)
     within = None
     if engine.missingness:
         about = engine.deviations(engine.to_engine_units(centroids), solution.weights)
@@ -387,10 +409,10 @@ def fit_engine(
         solution.weights,
         # from the centroids in data units, as predictions are made
         engine.label(engine.to_engine_units(centroids), solution.weights),
-        engine.center if made is None else made.center,
+        engine.means,
         engine.divisors if made is None else made.scale,
         engine.squares,
-        deviations,
+        engine.column_deviations,
         made,
         engine.total,
         prior,

@@ -4,7 +4,8 @@ Starts come in blocks that run together. Every second one is annealed, the other
 problem: what the one misses the other finds. A start is polished if it is among the lowest that
 came before it, so that what becomes of a start never depends on those after it: more starts from
 the same seed can only lower the objective. With ``n_init="auto"`` starts go on until several of
-them have found the best objective, or until they have cost what they may.
+them have found the best objective, or until they have cost what they may. Partitions of sparse
+k-means, where there are such, come first and in addition, whatever the number of the others.
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ class StartRecord:
         Number of starts that ended there.
     agreement : ndarray
         Adjusted Rand index of the partition with that of the lowest.
+    sparse : int
+        Number of the first starts that began at partitions of sparse k-means.
+    sparse_counts : ndarray
+        How many of these ended in every optimum.
     """
 
     objective: Array
@@ -103,6 +108,8 @@ class StartRecord:
     optima: Array
     counts: np.ndarray
     agreement: Array
+    sparse: int
+    sparse_counts: np.ndarray
 
 
 class Multistart(NamedTuple):
@@ -125,6 +132,7 @@ def multistart(
     tol: float,
     rng: np.random.Generator,
     known: Sequence[tuple[Array, Array]] = (),
+    sparse: Sequence[tuple[Array, Array]] = (),
     on_step: Callable[[int], None] | None = None,
 ) -> Multistart:
     """Run from several starts, polish the lowest, keep the best.
@@ -147,6 +155,8 @@ def multistart(
     rng : Generator
     known : sequence of (centroids, weights)
         Partitions found before, in the engine's coordinates: tried too, and not counted.
+    sparse : sequence of (centroids, weights)
+        Starts at the limit that come before those that are drawn, which they do not replace.
     on_step : callable, optional
         Called at every step with the number of runs that take it.
     """
@@ -157,10 +167,15 @@ def multistart(
     begun: list[float] = []
     polished: list[bool] = []
     ended: list[Solution] = []
-    while len(ended) < plan.most:
-        first, count = len(ended), min(_BLOCK, plan.most - len(ended))
-        block = _run(engine, k, rule, schedule, init, seeds, first, count, effort, limits)
-        rngs = polishing.spawn(count)
+    while len(ended) < len(sparse) + plan.most:
+        first = len(ended)
+        if first < len(sparse):
+            block = _go_on(engine, rule, sparse, limits)
+        else:
+            count = min(_BLOCK, len(sparse) + plan.most - first)
+            number = first - len(sparse)
+            block = _run(engine, k, rule, schedule, init, seeds, number, count, effort, limits)
+        rngs = polishing.spawn(len(block))
         chosen = []
         for one in block:
             chosen.append(
@@ -168,11 +183,12 @@ def multistart(
             )
             begun.append(one.objective)
             polished.append(chosen[-1])
-        reached = sum(one <= min(begun) + same for one in begun)
-        if plan.agree <= reached >= _CLEAR * len(begun):
-            chosen = [False] * count
+        drawn = begun[len(sparse) :]
+        reached = sum(one <= min(begun) + same for one in drawn)
+        if plan.agree <= reached >= _CLEAR * len(drawn):
+            chosen = [False] * len(block)
             polished[first:] = chosen
-        which = [i for i in range(count) if chosen[i]]
+        which = [i for i in range(len(block)) if chosen[i]]
         lowest = [block[i] for i in which]
         if which and polishes_together(engine, k):
             assert isinstance(engine, RowEngine)
@@ -187,18 +203,30 @@ def multistart(
         for i, one in zip(which, better, strict=True):
             block[i] = one
         ended += block
-        for i in range(first, first + count):
+        for i in range(first, len(ended)):
             if (twin := _polished_before(i, begun, polished, same)) is not None:
                 ended[i] = ended[twin]
-        best = min(one.objective for one in ended)
-        agreeing = sum(one.objective <= best + same for one in ended)
-        if agreeing >= plan.agree and (len(ended) >= plan.fewest or 2 * agreeing >= len(ended)):
+        best, made = min(one.objective for one in ended), len(ended) - len(sparse)
+        agreeing = sum(one.objective <= best + same for one in ended[len(sparse) :])
+        if agreeing >= plan.agree and (made >= plan.fewest or 2 * agreeing >= made):
             break
     others = [
         iterate(engine, theta, weights, rule, Hard(), finish="polish", **limits)
         for theta, weights in known
     ]
-    return _summarise(engine, rule, ended, others, np.array(polished), same)
+    return _summarise(engine, rule, ended, others, np.array(polished), same, len(sparse))
+
+
+def _go_on(
+    engine: Engine,
+    rule: WeightRule,
+    begun: Sequence[tuple[Array, Array]],
+    limits: dict[str, Any],
+) -> list[Solution]:
+    """Go on from partitions at the limit to their fixed points."""
+    theta, weights = (np.array(part) for part in zip(*begun, strict=True))
+    found = iterate_runs(engine, theta, weights, rule, Hard(), **limits)
+    return [found.run(b) for b in range(len(begun))]
 
 
 def _run(
@@ -251,6 +279,7 @@ def _summarise(
     others: list[Solution],
     polished: np.ndarray,
     same: float,
+    sparse: int,
 ) -> Multistart:
     """Return the lowest solution, and where the starts ended."""
     objective = np.array([one.objective for one in ended])
@@ -269,11 +298,12 @@ def _summarise(
     optima = np.array([one.objective for one in distinct])
     # the one that is taken may lie above its equals by rounding errors
     ends = np.maximum(objective, optima[0])
-    counts = [int(np.sum((ends >= o) & (ends <= o + same))) for o in optima]
+    there = (ends >= optima[:, None]) & (ends <= optima[:, None] + same)
     agreement = np.ones(len(distinct))
     if len(distinct) > 1:
         rows = engine.sample_for_starts(len(ended[0].theta))
         labels = [rows.assign(one.theta, rule.metric(one.weights))[0] for one in distinct]
         agreement[1:] = [rand_index(labels[0], other, rows.sample_weight) for other in labels[1:]]
-    record = StartRecord(objective, polished, optima, np.array(counts), agreement)
+    counts, of_sparse = there.sum(axis=1), there[:, :sparse].sum(axis=1)
+    record = StartRecord(objective, polished, optima, counts, agreement, sparse, of_sparse)
     return Multistart(distinct[0], record)

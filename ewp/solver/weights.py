@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ewp.common.types import Array
 
@@ -185,6 +186,19 @@ class RelativeEntropy:
         np.exp(exponent, out=exponent)
         exponent /= exponent.sum(axis=-1, keepdims=True)
         return exponent
+
+    def least(self, dispersion: Array) -> Any:
+        """Return the objective at some dispersions and the weights that `update` has for them."""
+        if self.units is not None:
+            dispersion = dispersion * self.units
+        cost = dispersion - self.reward
+        included = np.isfinite(self.log_prior)
+        lowest = np.min(cost, axis=-1, keepdims=True, initial=np.inf, where=included)
+        cost -= lowest
+        with np.errstate(over="ignore"):
+            cost /= self.lam
+        lam = self.lam if np.ndim(self.lam) == 0 else self.lam[:, 0]
+        return lowest[..., 0] - lam * logsumexp(self.log_prior - cost, axis=-1)
 
     def metric(self, weights: Array) -> Array:
         """Return the weights, in the units of every run."""

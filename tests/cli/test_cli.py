@@ -1,5 +1,6 @@
 """The command line as a new user types it."""
 
+import json
 import subprocess
 import sys
 
@@ -59,10 +60,23 @@ def test_compare_prints_the_table_against_the_classes(table):
     result = CliRunner().invoke(app, ["compare", str(table), *options, *methods])
     assert result.exit_code == 0
     assert "n = 60, p = 5 (standardised), k = 3" in result.output
-    assert "6 trials" in result.output
+    assert "6 starts on one data set" in result.output
     for name in ("kmeans", "wkmeans", "power"):
         row = next(line for line in result.output.splitlines() if line.startswith(name))
         assert 0 <= float(row.split()[1]) <= 1
+
+
+def test_compare_resamples_the_rows_when_asked(table):
+    options = ["-k", "3", "--trials", "2", "--methods", "kmeans,agglomerative", "--scale", "none"]
+    command = ["compare", str(table), "--drop", "species", *options, "--replicates"]
+    result = CliRunner().invoke(app, [*command, "bootstrap", "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["replicates"] == "bootstrap"
+    text = CliRunner().invoke(app, [*command, "bootstrap"]).output
+    assert "2 bootstrap resamples of the rows" in " ".join(text.split())
+    wrong = CliRunner().invoke(app, [*command, "folds"])
+    assert wrong.exit_code == 2
+    assert "replicates='folds'" in wrong.output
 
 
 def test_compare_takes_tuning_parameters(table):

@@ -80,8 +80,10 @@ def test_json_has_the_call_that_gives_the_fit_again(table, frame, options):
     exec(record["recipe"], named)
     if "weight_intervals" in record:
         boot = named["results"].bootstrap_
-        found = boot.weight_intervals(0.95, boot.method)["lower"].tolist()
+        found = boot.weight_intervals()["lower"].tolist()
         assert found == [row["lower"] for row in record["weight_intervals"]]
+        found = boot.clusters["jaccard"].tolist()
+        assert found == [row["jaccard"] for row in record["bootstrap_clusters"]]
 
 
 def test_json_has_the_call_of_a_comparison(table, frame):
@@ -115,7 +117,11 @@ def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):
     assert (weights["lower"] <= weights["upper"]).all()
     assert pd.read_csv(out / "centroids.csv", index_col="cluster").shape == (3, 5)
     assert pd.read_csv(out / "clusters.csv")["size"].sum() == 90
-    assert ewp.EWPResults.load(out / "model.npz").bootstrap_.n_boot == 20
+    boot = ewp.EWPResults.load(out / "model.npz").bootstrap_
+    assert boot.n_boot == 20
+    again = pd.read_csv(out / "bootstrap_clusters.csv", index_col="cluster")
+    pd.testing.assert_frame_equal(again, boot.clusters, check_index_type=False)
+    assert "20 resamples are too few for 95 % intervals" in result.stderr
     for model in (out, out / "model.npz"):
         again = run("predict", model, table, "--id", "species")
         assert again.exit_code == 0
@@ -126,7 +132,8 @@ def test_a_folder_of_results_is_what_predict_reads(tmp_path, table, frame):
 
 
 def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
-    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency", "--refine"]
+    asked = ["--bootstrap", 10, "--stability", 5, "--test", "--consistency"]
+    asked += ["--refine", "--differences"]
     options = ["fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, *asked]
     result = run(*options, "--out", tmp_path / "out")
     assert result.exit_code == 0
@@ -148,6 +155,10 @@ def test_what_is_asked_after_a_fit_is_given_back(tmp_path, table):
     assert [row["refined"] for row in record["refinement"]] == refined["refined"].tolist()
     assert refined["cluster 1"].tolist() == pytest.approx(own.refinement_.probabilities[1])
     assert "Refined clusters" in result.stdout
+    apart = pd.read_csv(tmp_path / "out" / "differences.csv", index_col="test")
+    assert apart["p_value"].tolist() == pytest.approx(own.differences_.table["p_value"])
+    assert [row["p_holm"] for row in record["differences"]] == pytest.approx(apart["p_holm"])
+    assert "Differences between clusters" in result.stdout
     sizes = pd.read_csv(tmp_path / "out" / "consistency.csv")["n"]
     assert sizes.tolist() == [row["n"] for row in record["consistency"]]
     assert {row["feature"] for row in record["weight_intervals"]} == set("abcde")
@@ -328,3 +339,24 @@ main()
     assert process.returncode == 130
     assert err == "ewp fit: interrupted; nothing more was written\n"
     assert out == ""
+
+
+def test_features_can_be_decorrelated(table, frame, tmp_path):
+    options = ("--drop", "species", "--lam", 90, "--scale", "decorrelate:0.25")
+    result = run("fit", table, "-k", 3, *options, "--out", tmp_path / "found", "--json")
+    record = json.loads(result.stdout)
+    X = frame.drop(columns="species")
+    own = ewp.fit(X, 3, 90.0, scale="decorrelate:0.25", random_state=0)
+    assert record["scaling"] == "decorrelate:0.25"
+    assert record["weights"] == pytest.approx(own.weights.to_dict())
+    assert eval(record["call"], {"ewp": ewp, "X": X}).labels.tolist() == record["labels"]
+    predicted = run("predict", tmp_path / "found", table, "--drop", "species")
+    assert predicted.exit_code == 0
+    assert [int(line.split(",")[-2]) for line in predicted.stdout.split()[1:]] == record["labels"]
+
+
+@pytest.mark.parametrize("wrong", ["decorrelated", "decorrelate:3", "robust"])
+def test_a_scaling_that_is_none_is_refused(table, wrong):
+    result = run("fit", table, "-k", 3, "--drop", "species", "--scale", wrong)
+    assert result.exit_code == 2
+    assert wrong in result.stderr

@@ -152,7 +152,9 @@ def test_the_table_holds_means_deviations_and_signed_rank_tests(found, data):
             assert table.loc[name, "nmi_mark"] == ""
             continue
         assert table.loc[name, "nmi_p"] == signed_rank(scores[name], scores["ewp"])
-        assert table.loc[name, "nmi_mark"] == ("+" if table.loc[name, "nmi_p"] < 0.05 else "≃")
+        better = scores["ewp"].mean() > scores[name].mean()
+        differs = table.loc[name, "nmi_p"] < 0.05
+        assert table.loc[name, "nmi_mark"] == (("+" if better else "−") if differs else "≃")
     assert table.loc["kmeans", "nmi_mark"] == "+"
     assert table.loc["ewp", "nmi"] > 0.99
     assert np.isnan(table.loc["kmeans", "features"])
@@ -207,7 +209,7 @@ def test_measures_of_a_single_cluster_are_defined_or_missing():
 def test_the_summary_prints_in_text_html_and_latex(found):
     text = str(found)
     assert "n = 120, p = 8 (raw), k = 4" in text
-    assert "6 trials" in text
+    assert "6 starts on one data set" in text
     assert "wbound 1.7" in text
     assert "Wilcoxon" in text
     kmeans = next(line for line in text.splitlines() if line.startswith("kmeans"))
@@ -231,7 +233,7 @@ def test_one_trial_has_no_deviation(data):
     X, labels = data
     found = ewp.compare(X, 4, labels, ("kmeans", "power"), n_trials=1, scale=None)
     assert found.table()["nmi_sd"].isna().all()
-    assert "One trial" in str(found)
+    assert "1 start on one data set" in str(found)
 
 
 def test_the_summary_says_when_trials_are_too_few_for_the_test(found, data):
@@ -239,7 +241,7 @@ def test_the_summary_says_when_trials_are_too_few_for_the_test(found, data):
     options = {"methods": ("kmeans", "ewp"), "scale": None, "lam": 6.0, "random_state": 0}
     few = ewp.compare(X, 4, labels, n_trials=5, **options)
     assert few.table()["nmi_p"].min() > 0.05
-    assert "5 trials are too few" in " ".join(str(few).split())
+    assert "5 starts are too few" in " ".join(str(few).split())
     assert "too few" not in str(found)
 
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
 
 import ewp
@@ -51,6 +53,36 @@ def test_estimators_are_methods(data):
     assert alone.weights.empty
 
 
+def test_mixtures_and_trees_are_methods_by_name_and_as_estimators(data):
+    X, labels = data
+    tied = GaussianMixture(covariance_type="tied")
+    single = AgglomerativeClustering(linkage="single")
+    found = ewp.compare(
+        X, 4, labels, ("mixture", tied, "agglomerative", single), n_trials=2, scale=None
+    )
+    assert found.methods == [
+        "mixture",
+        "GaussianMixture",
+        "agglomerative",
+        "AgglomerativeClustering",
+    ]
+    start = found.starts[1]
+    seed = int(np.random.default_rng(_trial_seeds(found, 1)).integers(2**31))
+    own = GaussianMixture(4, covariance_type="tied", means_init=start, random_state=seed).fit(X)
+    np.testing.assert_array_equal(found.labels["GaussianMixture"].iloc[1], own.predict(X))
+    np.testing.assert_array_equal(
+        found.labels["agglomerative"].iloc[0], AgglomerativeClustering(4).fit(X).labels_
+    )
+    assert found.weights.empty
+    assert found.settings["mixture"] == {"covariance": "full"}
+
+
+def _trial_seeds(found, trial):
+    """What a trial's random numbers of every method are seeded with."""
+    first = int(np.random.default_rng(found.seed).integers(2**31, size=2)[1])
+    return [first, trial, 1]
+
+
 def test_methods_come_in_any_iterable(data):
     X, labels = data
     found = ewp.compare(X, 4, labels, iter(["power", "kmeans"]), n_trials=1, scale=None, lam=1.0)
@@ -90,7 +122,7 @@ def weightless(X, k, start, rng):
         ({"methods": (7,)}, TypeError, "method 7 is neither a name"),
         ({"methods": None}, TypeError, "method None is neither a name"),
         ({"methods": (KMeans,)}, TypeError, "method KMeans is a class"),
-        ({"methods": (GaussianMixture(),)}, TypeError, "options n_clusters and init"),
+        ({"methods": (PCA(),)}, TypeError, "option n_clusters or n_components"),
         ({"methods": (short,)}, ValueError, "'short' returned labels of shape"),
         ({"methods": (weightless,)}, ValueError, "'weightless' returned weights"),
         ({"reference": "ewp"}, ValueError, "reference='ewp'"),

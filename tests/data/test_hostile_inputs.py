@@ -173,7 +173,7 @@ def test_data_of_the_smallest_numbers_are_fitted_or_refused_without_noise():
 def test_automatic_choices_and_intervals_do_not_depend_on_units(unit):
     def table(c):
         found = ewp.fit(X * c, 2, 100.0 * c * c, random_state=0)
-        return found.bootstrap(20, random_state=0).centroid_intervals()
+        return found.bootstrap(40, random_state=0).centroid_intervals()
 
     there, here = table(unit), table(1.0)
     for name in ("centroid", "lower", "upper", "se"):

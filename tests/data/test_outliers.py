@@ -89,6 +89,15 @@ def test_rows_on_a_cluster_are_told_too():
     assert told(dd.from_pandas(pd.DataFrame(X), npartitions=3)) == []
 
 
+def test_values_are_told_in_their_own_units_where_features_are_decorrelated():
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(with_values(1e12), columns=list("abc"))
+    for data in (frame, dd.from_pandas(frame, npartitions=3)):
+        (text,) = told(data, scale="decorrelate")
+        assert "column 'b': 3 values of 1e+12" in text
+    assert told(dd.from_pandas(pd.DataFrame(X), npartitions=3), scale="decorrelate") == []
+
+
 def test_rows_of_weight_zero_are_not_told():
     weight = np.ones(400)
     weight[[7, 31, 250]] = 0

@@ -10,10 +10,18 @@ import pytest
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.diagnostics import bootstrap as bootstrap_module
 from ewp.diagnostics import refit as refitting
+from ewp.diagnostics import resampling as bootstrap_module
 from ewp.diagnostics import stability as stability_module
-from ewp.diagnostics.refit import Resample, fitted_data, in_batches, partitions, refit
+from ewp.diagnostics.refit import (
+    Resample,
+    distinct_solutions,
+    fit_from_scratch,
+    fitted_data,
+    in_batches,
+    partitions,
+    refit,
+)
 from tests.support.interruptions import interrupted_from
 
 DRAWS = ["weight_draws", "centroid_shifts", "weight_jackknife", "centroid_jackknife"]
@@ -61,7 +69,7 @@ def test_batches_are_cut_by_entries_and_keep_the_order(results, monkeypatch):
     source = fitted_data(results)
     k, p = source.centroids.shape
     resamples = [Resample(np.arange(3), np.ones(3), seed) for seed in range(11)]
-    for entries, size in ((4, 4), (100, 50)):
+    for entries, size in ((4, 4), (200, 100)):
         monkeypatch.setattr(refitting, "_BATCH_ENTRIES", entries * (150 + 8 * k * p))
         batches = list(in_batches(source, iter(resamples)))
         assert len(batches[0]) == min(size, 11)
@@ -83,8 +91,10 @@ def test_a_resample_does_not_depend_on_those_beside_it(results):
     for seed in range(5):
         rows, counts = np.unique(rng.choice(150, 150), return_counts=True)
         resamples.append(Resample(rows, counts.astype(float), seed))
-    together = refit(source, resamples)
-    alone = [refit(source, [one])[0] for one in resamples]
+    begin = distinct_solutions(source, fit_from_scratch(source, resamples))
+    together = refit(source, begin, resamples) + fit_from_scratch(source, resamples)
+    alone = [refit(source, begin, [one])[0] for one in resamples]
+    alone += [fit_from_scratch(source, [one])[0] for one in resamples]
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_allclose(one.centroids, other.centroids, rtol=0, atol=1e-9)
         np.testing.assert_allclose(one.weights, other.weights, rtol=0, atol=1e-9)
@@ -107,6 +117,16 @@ def test_an_interrupted_bootstrap_keeps_whole_batches(results, monkeypatch, batc
     np.testing.assert_allclose(found.weight_draws, whole.weight_draws[: 3 * batch], atol=1e-9)
 
 
+def test_an_interruption_of_the_fits_from_scratch_keeps_those(results, monkeypatch):
+    monkeypatch.setattr(refitting, "_LARGEST_BATCH", 2)
+    scratch = interrupted_from(3, bootstrap_module.fit_from_scratch)
+    monkeypatch.setattr(bootstrap_module, "fit_from_scratch", scratch)
+    with pytest.warns(UserWarning, match="4 of 11 resamples are finished"):
+        found = bootstrap(results)
+    assert (found.n_boot, found.complete) == (4, False)
+    assert found.similarity.shape == (4, results.n_clusters)
+
+
 def test_an_interrupted_stability_keeps_whole_batches(results, monkeypatch):
     whole = stability(results)
     monkeypatch.setattr(refitting, "_LARGEST_BATCH", 4)
@@ -119,6 +139,9 @@ def test_an_interrupted_stability_keeps_whole_batches(results, monkeypatch):
 
 
 def test_nothing_finished_is_nothing_to_keep(results, monkeypatch):
-    monkeypatch.setattr(bootstrap_module, "refit", interrupted_from(1, bootstrap_module.refit))
-    with pytest.raises(KeyboardInterrupt):
-        bootstrap(results)
+    for name in ("fit_from_scratch", "refit"):
+        plain = getattr(bootstrap_module, name)
+        monkeypatch.setattr(bootstrap_module, name, interrupted_from(1, plain))
+        with pytest.raises(KeyboardInterrupt):
+            bootstrap(results)
+        monkeypatch.setattr(bootstrap_module, name, plain)

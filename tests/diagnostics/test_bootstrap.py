@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -14,14 +16,27 @@ from matplotlib import pyplot as plt
 import ewp
 from ewp.data.splits import Resampler
 from ewp.datasets import make_simulation2
-from ewp.diagnostics import bootstrap as module
 from ewp.diagnostics import refit as refitting
+from ewp.diagnostics import resampling as module
 from ewp.diagnostics.bootstrap import BootstrapResults
-from ewp.diagnostics.refit import fitted_data
+from ewp.diagnostics.refit import (
+    Candidates,
+    Resample,
+    distinct_solutions,
+    estimates,
+    fit_from_scratch,
+    fitted_data,
+    refit,
+)
 from ewp.results.results import EWPResults
 from tests.support.interruptions import interrupted_from
 
 FIELDS = ("weight_draws", "centroid_shifts", "weight_jackknife", "centroid_jackknife")
+
+
+def words(found):
+    """The summary on one line."""
+    return " ".join(str(found).split())
 
 
 def fit(X, **options):
@@ -102,12 +117,124 @@ def test_more_clusters_than_a_resample_has_rows_are_refused():
         ewp.fit(X, 16, lam=1.0, random_state=0).bootstrap(3)
 
 
+# --- solutions other than the fit's ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pure_noise():
+    """One feature of noise has all the weight, and others would have it in other resamples."""
+    return ewp.fit(np.random.default_rng(0).standard_normal((300, 6)), 3, lam=5.0, random_state=0)
+
+
+def test_on_pure_noise_the_interval_goes_from_nearly_nothing_to_nearly_everything(pure_noise):
+    heaviest = int(np.argmax(pure_noise.weights))
+    assert pure_noise.weights.iloc[heaviest] > 0.9999
+    found = pure_noise.bootstrap(100, random_state=0)
+    row = found.weight_intervals().iloc[heaviest]
+    assert row["lower"] < 0.01
+    assert row["upper"] > 0.99
+    assert row["method"] == "percentile"
+    dissolved = found.clusters["dissolved"]
+    assert (dissolved > 20).all()
+    first = dissolved.sort_values(ascending=False, kind="stable").index[0]
+    text = words(found)
+    assert f"In {dissolved[first]} of 100 resamples cluster {first} is another one" in text
+    assert "clusters are other ones in more resamples than lie beyond an end" in text
+    assert f"In {dissolved[first]} of 100 resamples" in words(pure_noise)
+    local = pure_noise.bootstrap(100, start="estimates", random_state=0)
+    assert local.weight_intervals().iloc[heaviest]["lower"] > 0.99
+    assert "in all resamples, which were fitted from this fit" in words(local)
+
+
+def test_the_lowest_objective_of_all_that_was_found_wins(pure_noise):
+    """A resample ends no higher than from the estimates alone, up to where its steps end."""
+    source = fitted_data(pure_noise)
+    resampler = Resampler.of(source.X, None, 3)
+    drawn = [Resample(*resampler.draw(rng), i) for i, rng in enumerate(generators(30))]
+    alone = refit(source, estimates(source), drawn)
+    begin = distinct_solutions(source, fit_from_scratch(source, drawn[:20]))
+    assert len(begin.weights) > 3
+    together = refit(source, begin, drawn)
+    one, two = (np.array([fit.objective for fit in fits]) for fits in (alone, together))
+    assert (two <= one + 1e-2 * np.abs(one)).mean() > 0.9
+    assert (two < one - 1e-2 * np.abs(one)).mean() > 0.2
+    for fit in together:
+        assert fit.similarity.shape == (3,)
+
+
+def generators(count):
+    return np.random.default_rng(0).spawn(count)
+
+
+def test_clusters_that_a_resample_numbers_otherwise_are_matched(results):
+    source = fitted_data(results)
+    turned = Candidates(source.centroids[None, [2, 0, 1]], source.weights[None])
+    resampler = Resampler.of(source.X, None, 3)
+    drawn = [Resample(*resampler.draw(rng), 0) for rng in generators(5)]
+    for one, two in zip(
+        refit(source, estimates(source), drawn), refit(source, turned, drawn), strict=True
+    ):
+        np.testing.assert_allclose(one.centroids, two.centroids, atol=1e-6)
+        np.testing.assert_allclose(one.similarity, 1.0)
+
+
+def test_clusters_that_are_there_are_found_again(found):
+    table = found.clusters
+    assert table.index.tolist() == [0, 1, 2]
+    assert (table["jaccard"] > 0.99).all()
+    assert (table["dissolved"] == 0).all()
+    assert (table["recovered"] == 60).all()
+    assert "Every cluster is found again in all resamples" in words(found)
+
+
+def test_of_nearly_equal_solutions_one_is_tried(results):
+    source = fitted_data(results)
+    same = fit_from_scratch(source, [Resample(np.arange(160), np.ones(160), i) for i in range(4)])
+    assert len(distinct_solutions(source, same).weights) == 1
+
+
+def test_a_start_that_is_not_known_is_refused(results):
+    with pytest.raises(ValueError, match="start='random' is unknown"):
+        results.bootstrap(40, start="random")
+
+
+def test_the_start_is_part_of_the_call(data):
+    results = fit(data)
+    found = results.bootstrap(40, start="estimates", n_jackknife=0, random_state=1)
+    assert 'start="estimates"' in found.call
+    assert found.start == "estimates"
+    assert "start='scratch' and stability() ask" in words(found)
+
+
+# --- how many resamples ------------------------------------------------------------------------
+
+
+def test_five_resamples_are_too_few_for_95_percent_and_say_so(results):
+    with pytest.warns(UserWarning, match="5 resamples are too few for 95 % intervals"):
+        found = results.bootstrap(5, n_jackknife=0, random_state=0)
+    assert "5 resamples are too few for 95 % intervals: 33 % of all" in words(found)
+
+
+def test_enough_resamples_say_nothing(results):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = results.bootstrap(160, n_jackknife=0, random_state=0)
+        found.weight_intervals()
+    assert "steady ends" not in words(found)
+
+
+def test_a_higher_level_than_the_resamples_reach_is_told(found):
+    with pytest.warns(UserWarning, match="60 resamples are too few for 99 % intervals"):
+        found.weight_intervals(0.99)
+    assert "about 1.5 of the 60 resamples lie beyond each; 160" in words(found)
+
+
 # --- what comes out ----------------------------------------------------------------------------
 
 
 def test_weights_and_centroids_are_where_the_fit_is(found, results, data):
     np.testing.assert_allclose(found.weight_draws.sum(axis=1), 1.0)
-    for method in ("bca", "percentile"):
+    for method in ("auto", "bca", "percentile"):
         table = found.weight_intervals(method=method)
         assert list(table.index) == list("abcdef")
         assert ((table["lower"] > 0) & (table["upper"] < 1)).all()
@@ -134,7 +261,7 @@ def test_log_ratios_are_centred_or_relative_to_a_feature(found):
     centred = found.log_ratios()
     assert centred["log_ratio"].sum() == pytest.approx(0.0, abs=1e-9)
     relative = found.log_ratios("b", method="percentile")
-    assert (relative.loc["b"] == 0).all()
+    assert (relative.loc["b", ["log_ratio", "lower", "upper"]] == 0).all()
     w = found.weights
     np.testing.assert_allclose(relative["log_ratio"], np.log(w / w["b"]))
     with pytest.raises(ValueError, match="no feature is called 'z'"):
@@ -180,8 +307,8 @@ def test_names_with_any_characters_can_be_printed():
 
 def test_without_a_jackknife_there_are_percentiles_only(results):
     found = results.bootstrap(4, n_jackknife=0, random_state=0)
-    assert found.method == "percentile"
-    assert "percentile" in str(found)
+    assert (found.weight_intervals()["method"] == "percentile").all()
+    assert "because without a jackknife there is no acceleration" in words(found)
     with pytest.raises(ValueError, match="need the jackknife"):
         found.weight_intervals(method="bca")
 
@@ -212,7 +339,7 @@ def test_the_picture_shows_the_heaviest_features(p, shown):
     assert ("4414 more features" in ax.get_xlabel()) == (p == 4434)
     assert len(ax.figure.axes) == 2
     ax.figure.canvas.draw()
-    assert len(str(found).splitlines()) < 35
+    assert len(str(found).splitlines()) < 42
     plt.close("all")
 
 
@@ -233,7 +360,7 @@ def test_an_interruption_keeps_what_is_finished(results, monkeypatch, stop, kept
     monkeypatch.setattr(module, "refit", interrupted_from(stop, module.refit))
     with pytest.warns(UserWarning, match=f"{stop - 1} of 13 resamples are finished"):
         found = results.bootstrap(8, n_jackknife=5, random_state=0)
-    assert (found.n_boot, found.complete, found.method) == (kept, False, "percentile")
+    assert (found.n_boot, found.complete, len(found.weight_jackknife)) == (kept, False, 0)
     assert "INTERRUPTED" in str(found)
 
 
@@ -280,7 +407,7 @@ def test_the_options_of_the_fit_are_those_of_the_resamples(data, options):
     assert used.standardise == (options.get("scale") == "standard")
     assert used.between == (options.get("dispersion") == "between")
     assert bool(used.effort.rounds) == options.get("polish", True)
-    found = results.bootstrap(4, n_jackknife=0, random_state=0)
+    found = results.bootstrap(4, start="estimates", n_jackknife=0, random_state=0)
     np.testing.assert_allclose(found.weight_draws.mean(axis=0), results.weights, atol=0.15)
     if "prior" in options:
         assert (found.weight_draws[:, 4] == 0).all()

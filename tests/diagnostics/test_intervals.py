@@ -6,7 +6,16 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ewp.diagnostics.intervals import bca_interval, logistic, logit, percentile_interval
+from ewp.diagnostics.intervals import (
+    bca_interval,
+    choose_interval,
+    enough_resamples,
+    fewest_resamples,
+    kinds_in_words,
+    logistic,
+    logit,
+    percentile_interval,
+)
 
 
 def test_percentiles_are_order_statistics():
@@ -67,11 +76,71 @@ def test_leaving_out_groups_gives_the_acceleration_of_leaving_out_rows():
     np.testing.assert_allclose(ends[0], ends[1], atol=0.15)
 
 
-def test_a_bias_beyond_the_resamples_is_reflected():
-    draws = np.linspace(1.0, 2.0, 199)[:, None]
-    lower, upper = bca_interval(draws, np.zeros(1), np.array([[-1.0], [1.0]]), 0.95)
-    low, high = percentile_interval(draws, 0.95)
-    assert (lower[0], upper[0]) == (-high[0], -low[0])
+def normal_case(count=999):
+    """Resamples, jackknife and estimate of the mean of normal rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    draws = X.mean(axis=0) + rng.normal(size=(count, 1)) * X.std() / 20
+    part = rng.permutation(400) % 50
+    jackknife = np.array([X[part != i].mean(axis=0) for i in range(50)])
+    return draws, X.mean(axis=0), jackknife
+
+
+def reason_of(draws, estimate, jackknife, **options):
+    """Kind of the interval in words, and whether its ends are those of that kind."""
+    found = choose_interval(draws, estimate, jackknife, 0.95, **options)
+    kind = percentile_interval(draws, 0.95)
+    if not found.reason.any():
+        kind = bca_interval(draws, estimate, jackknife, 0.95)
+    np.testing.assert_array_equal(found[:2], kind)
+    return " ".join(kinds_in_words(found, "weight"))
+
+
+def test_bca_is_taken_where_its_assumptions_hold():
+    draws, estimate, jackknife = normal_case()
+    assert reason_of(draws, estimate, jackknife) == "All intervals of weights are BCa intervals."
+
+
+def test_a_bias_beyond_the_resamples_has_a_percentile_interval():
+    draws, estimate, jackknife = normal_case(199)
+    text = reason_of(draws, estimate - 2 * draws.std(), jackknife)
+    assert "bias is so large" in text
+    # some bias is within the reach of many resamples, and not of few
+    shifted = estimate + 0.35 * draws.std()
+    assert "bias is so large" in reason_of(draws, shifted, jackknife)
+    assert "All" in reason_of(normal_case(4999)[0], shifted, jackknife)
+
+
+def test_without_an_acceleration_there_is_a_percentile_interval():
+    draws, estimate, jackknife = normal_case()
+    assert "do not differ" in reason_of(draws, estimate, np.ones_like(jackknife))
+    assert "without a jackknife" in reason_of(draws, estimate, jackknife[:0])
+
+
+def test_resamples_that_jump_have_percentile_intervals():
+    draws, estimate, jackknife = normal_case()
+    assert "clusters are other ones" in reason_of(draws, estimate, jackknife, jumps=True)
+    # two modes, of which the jackknife knows one
+    two = draws + 0.5 * (np.arange(len(draws)) % 4 == 0)[:, None]
+    assert "spread otherwise than the jackknife" in reason_of(two, estimate, jackknife)
+
+
+def test_kinds_are_chosen_for_every_quantity_by_itself():
+    draws, estimate, jackknife = normal_case()
+    draws, jackknife = np.hstack([draws, 5 * draws]), np.hstack([jackknife, jackknife])
+    found = choose_interval(draws, np.append(estimate, 5 * estimate), jackknife, 0.95)
+    assert (found.reason == 0).tolist() == [True, False]
+    text = kinds_in_words(found, "weight")[0]
+    assert text.startswith("Percentile interval of 1 weight")
+    assert text.endswith("else BCa.")
+
+
+@given(st.floats(0.5, 0.999))
+def test_the_fewest_resamples_are_those_whose_extremes_are_the_ends(level):
+    count = fewest_resamples(level)
+    assert (count + 1) * (1 - level) / 2 >= 1 - 1e-6
+    assert count * (1 - level) / 2 < 1 + 1e-6
+    assert enough_resamples(level) > count
 
 
 @given(st.lists(st.floats(1e-12, 1 - 1e-9), min_size=1, max_size=5))

@@ -22,12 +22,18 @@ def shown():
     found = {
         "bootstrap": results.bootstrap(10, n_jackknife=0, random_state=0),
         "stability": results.stability(5, random_state=0),
-        "tests": results.test_features(99, random_state=0),
+        "tests": results.test_features(random_state=0),
         "consistency": results.consistency(random_state=0),
         "agreement": results.compare_to(other),
+        "refinement": results.refine(),
+        "profile": results.profile(),
+        "differences": results.test_differences(n_refits=1, random_state=0),
         "lambda": ewp.select_lambda(frame, 2, n_lams=2, cv=2, random_state=0),
         "k": ewp.select_k(frame, [1, 2], n_lams=2, cv=2, random_state=0),
         "comparison": ewp.compare(frame, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0),
+        "several": ewp.compare(
+            {"<b>": X, "a & b": 2 * X}, 2, methods=("kmeans", "ewp"), n_trials=2, lam=4.0
+        ),
         "fit": results,
     }
     assert all(isinstance(value, SummaryMixin) for value in found.values())
@@ -50,7 +56,19 @@ class Content(HTMLParser):
 
 
 KINDS = (
-    "fit lambda k comparison bootstrap stability tests consistency agreement".split()  # noqa: SIM905
+    "fit",
+    "lambda",
+    "k",
+    "comparison",
+    "several",
+    "bootstrap",
+    "stability",
+    "tests",
+    "consistency",
+    "agreement",
+    "refinement",
+    "profile",
+    "differences",
 )
 
 

@@ -26,10 +26,13 @@ RESULTS = (
     "ewp.diagnostics.bootstrap.BootstrapResults",
     "ewp.diagnostics.stability.StabilityResults",
     "ewp.diagnostics.feature_tests.FeatureTests",
+    "ewp.diagnostics.mean_differences.MeanDifferences",
     "ewp.diagnostics.consistency.ConsistencyResults",
     "ewp.diagnostics.agreement.Agreement",
     "ewp.diagnostics.refinement.Refinement",
+    "ewp.diagnostics.profile_table.Profile",
     "ewp.comparison.results.Comparison",
+    "ewp.comparison.several.SeveralComparisons",
     "ewp.select.LambdaSelection",
     "ewp.select.KSelection",
 )

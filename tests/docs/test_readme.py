@@ -16,7 +16,17 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 HOW_TO = sorted((ROOT / "vignettes" / "site" / "howto").glob("*.md"))
 #: Pages that show what their code prints.
-SHOWING = {"README", "compare_methods", "data_sets", "refine", "reports", "uncertainty"}
+SHOWING = {
+    "README",
+    "compare_methods",
+    "correlated_features",
+    "data_sets",
+    "describe_clusters",
+    "refine",
+    "reports",
+    "test_differences",
+    "uncertainty",
+}
 
 
 @pytest.mark.parametrize("page", [README, *HOW_TO], ids=lambda path: path.stem)

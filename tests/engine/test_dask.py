@@ -157,7 +157,7 @@ def test_a_lost_worker_does_not_lose_the_fit(client, data, reference):
     from ewp.engine import make_engine
     from ewp.solver.fit import FitOptions, fit_engine
 
-    engine = make_engine(open_source(lazy), K, standardise=False)
+    engine = make_engine(open_source(lazy), K)
     assert isinstance(engine, Engine)
     rng = np.random.default_rng(1)
     with one_blas_thread():

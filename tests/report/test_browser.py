@@ -25,7 +25,7 @@ def pages(tmp_path_factory):
     frame = pd.DataFrame(X, columns=[LONG, *"bcdef"])
     full = ewp.fit(frame, 3, random_state=0)
     full.bootstrap(10, n_jackknife=0, random_state=0)
-    full.test_features(99, random_state=0)
+    full.test_features(random_state=0)
     full.consistency(random_state=0)
     full.stability(5, random_state=0)
     found = {

@@ -152,7 +152,7 @@ def test_clusters_are_told_apart_by_their_weighted_distance_from_all_rows():
 def test_names_are_text_wherever_they_appear():
     results = make_results(names=NASTY, rows=[f"<i>{i}</i>" for i in range(60)])
     results.bootstrap(10, n_jackknife=0, random_state=0)
-    results.test_features(99, random_state=0)
+    results.test_features(random_state=0)
     html = page_of(results, title="<u>title</u>", details={"<em>": "<strong>x</strong>"})
     page = Page(html)
     assert not {"script", "b", "i", "u", "em", "strong"} & set(page.tags) - {"i", "b"}

@@ -310,6 +310,46 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path, member, array):
         EWPResults.load(tmp_path / "fit")
 
 
+@pytest.fixture(scope="module")
+def decorrelated():
+    X = np.random.default_rng(0).standard_normal((60, 4)).cumsum(axis=1)
+    return X, ewp.fit(X, 2, 60.0, scale="decorrelate:0.25", n_init=2, random_state=0)
+
+
+def test_a_fit_to_decorrelated_features_is_kept_with_its_map(tmp_path, decorrelated):
+    X, results = decorrelated
+    loaded = round_trip(results, tmp_path)
+    assert loaded.scaling == "decorrelate:0.25"
+    assert loaded.decorrelation.shrinkage == 0.25
+    for name in ("center", "scale", "axes", "roots"):
+        kept = getattr(loaded.decorrelation, name)
+        np.testing.assert_array_equal(kept, getattr(results.decorrelation, name))
+    np.testing.assert_array_equal(loaded.transform(X), results.transform(X))
+    # what older versions cannot predict from they must not read
+    assert header_of(tmp_path / "fit")["format_version"] == 2
+    make_results().save(tmp_path / "plain")
+    assert header_of(tmp_path / "plain")["format_version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("member", "array"),
+    [
+        ("axes", np.eye(3)),
+        ("roots", np.ones(3)),
+        ("roots", np.zeros(4)),
+        ("scale", np.zeros(4)),
+        ("center", np.full(4, np.nan)),
+        ("shrinkage", np.array(0.0)),
+        ("shrinkage", np.array(1)),
+    ],
+)
+def test_maps_that_do_not_fit_are_refused(tmp_path, decorrelated, member, array):
+    decorrelated[1].save(tmp_path / "fit")
+    rewrite(tmp_path / "fit", **{f"decorrelation_{member}": npy(array)})
+    with pytest.raises(ValueError, match="damaged"):
+        EWPResults.load(tmp_path / "fit")
+
+
 @given(position=st.integers(0, 10**6), byte=st.integers(0, 255), cut=st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_a_damaged_file_loads_or_raises_value_error(tmp_path_factory, position, byte, cut):
@@ -340,7 +380,8 @@ def made_data():
 
 
 def test_a_file_of_before_loads_and_is_what_a_fit_gives_today():
-    loaded = EWPResults.load(FILES / "chosen_with_diagnostics.npz")
+    with pytest.warns(UserWarning, match="feature_tests_ is left out: an earlier version"):
+        loaded = EWPResults.load(FILES / "chosen_with_diagnostics.npz")
     # the splits by which the penalty is chosen are others today
     family = {"scale": loaded.fit_options.scale, "dispersion": loaded.dispersion}
     today = ewp.fit(made_data(), 3, loaded.lam, random_state=0, **family)
@@ -350,10 +391,21 @@ def test_a_file_of_before_loads_and_is_what_a_fit_gives_today():
     assert loaded.starts is None
     assert loaded.selection["criterion"] == "predictive"
     np.testing.assert_array_equal(loaded.predict(made_data()), today.labels)
+    assert loaded.feature_tests_ is None
     for name in RECORDS:
         assert str(getattr(loaded, name))
     assert "Entropy Weighted Power k-means" in str(loaded)
-    assert loaded.bootstrap(5, X=made_data(), random_state=0).n_boot == 5
+    assert loaded.bootstrap(40, X=made_data(), random_state=0).n_boot == 40
+
+
+def test_a_bootstrap_of_before_has_intervals_and_says_what_it_lacks():
+    found = EWPResults.load(FILES / "chosen_with_diagnostics.npz").bootstrap_
+    assert (found.start, found.similarity) == ("estimates", None)
+    table = found.weight_intervals()
+    assert (table["lower"] <= table["upper"]).all()
+    assert "start='scratch'" in " ".join(str(found).split())
+    with pytest.raises(ValueError, match=r"earlier version.*run bootstrap\(\) again"):
+        _ = found.clusters
 
 
 def test_a_file_of_before_without_its_start_goes_on_from_the_estimates():

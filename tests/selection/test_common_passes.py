@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import ewp
 from ewp.datasets import make_simulation2
@@ -27,10 +28,14 @@ def X():
 def in_families(lam):
     """One penalty in every family: none has a neighbour to learn from."""
     options = FitOptions(3).lighter()
-    return [
-        options.settle(lam, standardise=standardise, between=between)
-        for standardise, between in ((True, False), (False, False), (False, True))
-    ]
+    of_families = (
+        ("standard", "within"),
+        (None, "within"),
+        (None, "between"),
+        ("decorrelate", "within"),
+        ("decorrelate:0.25", "within"),
+    )
+    return [options.settle(lam, scale=scale, dispersion=form) for scale, form in of_families]
 
 
 def assert_alike(found, wanted):
@@ -191,3 +196,19 @@ def test_a_criterion_that_was_used_before_scores_as_a_new_one(make):
         pd.testing.assert_frame_equal(table(used, **options), table(make(), **options))
     X[:30, 1] -= 9.0 * X[:, 1].std()  # the same array with other values
     pd.testing.assert_frame_equal(table(used), table(make()))
+
+
+def test_folds_of_decorrelated_features_find_what_a_fit_of_many_starts_finds():
+    """Noise has as much variance as the clusters there: two starts end elsewhere."""
+    rng = np.random.default_rng(0)
+    lag = np.abs(np.subtract.outer(np.arange(30), np.arange(30)))
+    rows = rng.multivariate_normal(np.zeros(30), 0.8**lag, 300)
+    labels = np.repeat(np.arange(3), 100)
+    rows[:, [4, 14, 24]] += 2.0 * np.eye(3)[labels]
+    criterion = Predictive(5)
+    options = [
+        FitOptions(3).lighter().settle(lam, scale="decorrelate") for lam in (300.0, 600.0, 1200.0)
+    ]
+    for fold in criterion.replicates(rows, None, np.random.default_rng(0)):
+        _, middle, _ = criterion.score_all(rows, None, options, fold, 5)
+        assert adjusted_rand_score(labels, middle.labels) > 0.9

@@ -64,13 +64,13 @@ def test_scored_columns_are_described_by_their_observed_values(weighted):
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.lognormal(size=90), rng.integers(0, 4, 90), np.full(90, 3.0)])
     mass = rng.integers(1, 3, 90).astype(float) if weighted else None
-    order = order_rows([X.copy()], np.ones(3))[0]
-    whole = scoring_coordinates(X, mass, order)
+    canonical = order_rows([X.copy()], np.ones(3))
+    whole = scoring_coordinates(X, mass, canonical)
     holey = X.copy()
     holey[:, 1][rng.random(90) < 0.3] = np.nan
-    found = scoring_coordinates(holey, mass, order)
+    found = scoring_coordinates(holey, mass, canonical)
     np.testing.assert_allclose(found[:, 0], whole[:, 0], rtol=1e-12)
     assert np.isfinite(found).all()
     np.testing.assert_array_equal(found[:, 2], 0.0)
     nothing = np.column_stack([X, np.full(90, np.nan)])
-    np.testing.assert_array_equal(scoring_coordinates(nothing, mass, order)[:, 3], 0.0)
+    np.testing.assert_array_equal(scoring_coordinates(nothing, mass, canonical)[:, 3], 0.0)

@@ -29,6 +29,20 @@ def test_path_of_standardised_features_does_not_depend_on_units():
     np.testing.assert_allclose(one[-1] / one[0], 200)
 
 
+@pytest.mark.parametrize("dispersion", ["within", "between"])
+def test_among_many_features_half_the_path_lies_where_weights_pass_from_few_to_all(dispersion):
+    X = np.random.default_rng(0).standard_normal((40, 900))
+    X -= X.mean(axis=0)
+    X /= X.std(axis=0)
+    path = ewp.lambda_path(X, 2, 20, dispersion=dispersion) / len(X)
+    np.testing.assert_allclose(path[[0, -1]], [1 / 50, 4.0])
+    assert (np.diff(path) > 0).all()
+    # thirty features half of which is explained weigh as much as all others at 0.5 / log(30)
+    assert ((path > 0.07) & (path < 0.3)).sum() >= 9
+    fewer = ewp.lambda_path(X[:, :400], 2, 20, dispersion=dispersion) / len(X)
+    np.testing.assert_allclose(fewer, np.geomspace(1 / 50, 4.0, 20), rtol=1e-6)
+
+
 def test_path_scales_with_the_rows():
     X = np.random.default_rng(0).standard_normal((50, 4))
     once, twice = ewp.lambda_path(X, 2), ewp.lambda_path(np.vstack([X, X]), 2)
@@ -44,7 +58,7 @@ def test_path_survives_constant_columns():
 
 
 @pytest.mark.parametrize("dispersion", ["within", "between"])
-@pytest.mark.parametrize("scale", [None, "standard"])
+@pytest.mark.parametrize("scale", [None, "standard", "decorrelate"])
 @pytest.mark.parametrize("units", [np.ones(6), 10.0 ** np.linspace(-8, 8, 6)])
 def test_fits_at_the_ends_have_one_feature_and_all(scale, dispersion, units):
     X = 1e8 * units.min() + np.random.default_rng(1).standard_normal((120, 6)) * units

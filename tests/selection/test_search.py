@@ -13,7 +13,7 @@ def scored(family, lam, values, labels=None):
 
 
 def test_rules_pick_as_documented():
-    raw, standard = Family(False, False), Family(True, False)
+    raw, standard = Family(None), Family("standard")
     best = scored(raw, 1.0, [1.0, 1.2, 1.1, 1.3])
     close = scored(raw, 2.0, [1.1, 1.0, 1.15, 1.25])
     worse = scored(raw, 3.0, [0.5, 0.6, 0.55, 0.7])
@@ -27,18 +27,55 @@ def test_rules_pick_as_documented():
 
 
 def test_stable_rule_prefers_agreeing_partitions():
-    family = Family(True, False)
+    family = Family("standard")
     same, other = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     firm = scored(family, 1.0, [1.0, 1.1], same)
     shaky = Candidate(family, 2.0, [Score(1.1, 1.0, labels=same), Score(1.0, 1.0, labels=other)])
     assert firm.stability == 1.0
     assert shaky.stability < 0.1
-    assert decide([firm, shaky], SELECTION_RULES["stable"])[0] is firm
-    assert decide([firm, shaky], SELECTION_RULES["1se"])[0] is shaky
+    # without agreement there is no answer that could be compared, whatever the rule
+    for rule in SELECTION_RULES.values():
+        assert decide([firm, shaky], rule)[0] is firm
+    assert decide([shaky], SELECTION_RULES["1se"])[0] is shaky
+
+
+def test_among_many_features_the_weights_decide_between_stable_candidates():
+    family, rule = Family("standard"), SELECTION_RULES["stable"].for_wide()
+    labels = np.arange(400) % 2
+    moved = labels.copy()
+    moved[0] = 1  # an adjusted Rand index of 0.99
+    far = labels.copy()
+    far[:80] = 0
+
+    def candidate(lam, features, second):
+        parts = zip((1.0, 1.1), (labels, second), strict=True)
+        return Candidate(
+            family, lam, [Score(v, features, labels=p, significant_features=20.0) for v, p in parts]
+        )
+
+    even, fitting, shaky = (
+        candidate(3.0, 900.0, labels),
+        candidate(2.0, 25.0, moved),
+        candidate(1.0, 20.0, far),
+    )
+    entries = [even, fitting, shaky]
+    assert fitting.stability < even.stability
+    assert decide(entries, SELECTION_RULES["stable"]).chosen is even
+    made = decide(entries, rule)
+    assert made.chosen is fitting
+    assert rule.words(made) == (
+        "the weights that fit the significant features best, among the stable of those within 1.5 "
+        "standard errors of the difference to the best"
+    )
+    # of equals the larger penalty
+    larger = candidate(2.5, 25.0, moved)
+    assert decide([*entries, larger], rule).chosen is larger
+    for name in ("1se", "max"):
+        assert SELECTION_RULES[name].for_wide() is SELECTION_RULES[name]
 
 
 def test_comparison_of_candidates_uses_rows_where_there_are_any():
-    family = Family(True, False)
+    family = Family("standard")
     one, two = np.array([1.0, 2.0, np.nan, np.nan]), np.array([np.nan, np.nan, 3.0, 5.0])
     a = Candidate(family, 1.0, [Score(1.5, 1, rows=one), Score(4.0, 1, rows=two)])
     b = Candidate(family, 2.0, [Score(0.5, 1, rows=one - 1), Score(4.0, 1, rows=two)])
@@ -48,7 +85,7 @@ def test_comparison_of_candidates_uses_rows_where_there_are_any():
 
 
 def test_comparison_counts_weights_as_copies():
-    family = Family(True, False)
+    family = Family("standard")
     rng = np.random.default_rng(0)
     first, second, count = rng.random(9), rng.random(9), rng.integers(1, 4, 9)
 
@@ -64,7 +101,7 @@ def test_comparison_counts_weights_as_copies():
 
 
 def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty():
-    family = Family(True, False)
+    family = Family("standard")
     entries = [scored(family, lam, [1.0, 1.1]) for lam in (1.0, 3.0, 2.0)]
     made = decide(entries, SELECTION_RULES["stable"])
     assert made.chosen.lam == 3.0
@@ -75,7 +112,7 @@ def test_without_partitions_the_stable_rule_takes_and_names_the_largest_penalty(
 
 
 def test_a_tiny_lead_is_none_however_certain():
-    family = Family(True, False)
+    family = Family("standard")
     certain = [scored(family, 1.0, [8.0, 8.1]), scored(family, 2.0, [7.9995, 8.0995])]
     made = decide(certain, SELECTION_RULES["stable"])
     assert (made.chosen.lam, made.best.lam) == (2.0, 1.0)
@@ -88,7 +125,7 @@ def test_a_tiny_lead_is_none_however_certain():
 
 
 def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
-    family = Family(True, False)
+    family = Family("standard")
     rows = np.linspace(7.0, 9.0, 1000)
 
     def row_scores(lam, shift):
@@ -101,7 +138,7 @@ def test_a_candidate_that_leads_by_little_drives_none_out_of_the_race():
 
 
 def test_candidates_that_were_given_up_set_no_standard():
-    family = Family(True, False)
+    family = Family("standard")
     given_up = scored(family, 1.0, [9.0])
     finished = [scored(family, lam, [1.0, 1.0 + 0.1 * lam]) for lam in (2.0, 3.0)]
     made = decide([given_up, *finished], SELECTION_RULES["max"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import ewp
-from ewp.solver.weights import PowerWeights, SparseWeights, threshold_weights
+from ewp.solver.weights import PowerWeights, RelativeEntropy, SparseWeights, threshold_weights
 from tests.support.strategies import SLOW, problems
 
 # --- entropy -----------------------------------------------------------------------------------
@@ -41,6 +41,25 @@ def test_prior_multiplies_the_weights():
     expected = prior * np.exp(-(within - within.min()) / 30.0)
     np.testing.assert_allclose(fit.weights, expected / expected.sum(), rtol=1e-8)
     assert fit.weights.iloc[2] == 0.0
+
+
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_least_objective_is_that_of_the_updated_weights(between, scaled):
+    rng = np.random.default_rng(3)
+    totals = rng.uniform(1, 50, (4, 6))
+    dispersion = totals * rng.uniform(0.01, 1, (4, 6))
+    prior = np.array([1.0, 2.0, 0.0, 5.0, 1.0, 1.0])
+    lams = np.array([1e-3, 0.5, 3.0, 1e4])
+    units = 10.0 / totals if scaled else None
+    rule = RelativeEntropy.of_runs(lams, totals, np.tile(prior, (4, 1)), np.full(4, between), units)
+    weights = rule.update(dispersion)
+    expected = (rule.metric(weights) * dispersion).sum(axis=1) + rule.penalty(weights)
+    np.testing.assert_allclose(rule.least(dispersion), expected, rtol=1e-9)
+    if not scaled:
+        for i, lam in enumerate(lams):
+            one = RelativeEntropy.make(lam, totals[i], prior, between=between)
+            np.testing.assert_allclose(one.least(dispersion[i]), expected[i], rtol=1e-9)
 
 
 # --- powers ------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from validation.studies import (
     consistency,
     real_sets,
     selection,
+    selective,
     sparse,
     uncertainty,
 )
@@ -62,14 +63,34 @@ def test_consistency_is_the_same_after_it_was_kept():
 
 def intervals(cell):
     """Cells in which one of two methods covers one of two weights, and tests reject the first."""
-    if cell.task == "uncertainty.population":
-        return [0.5, 0.3] if cell.inputs["design"].startswith("Simulation") else None
-    if cell.task == "uncertainty.coverage" and cell.inputs["first"] == 0:
+    if cell.task == "uncertainty.solution":
+        if not cell.inputs["design"].startswith("Simulation"):
+            return None
+        return {"weights": [0.5, 0.3], "centroids": [[0.0, 0.0], [9.0, 9.0]]}
+    if cell.task == "uncertainty.interval_ends" and cell.inputs["first"] == 0:
         both, one = ([0.4, 0.2], [0.6, 0.4]), ([0.4, 0.31], [0.6, 0.4])
-        ends = {"bca": both, "percentile": one}
-        return [
+        ends = {"auto": both, "percentile": one}
+        found = [
             {"seed": 0, "method": method, "lower": low, "upper": high}
             for method, (low, high) in ends.items()
+        ]
+        # the clusters are the other way round, and one of the four intervals is beside
+        found[0]["centroids"] = {
+            "centroid": [[9.1, 9.1], [0.1, 0.1]],
+            "lower": [[8.0, 9.05], [-1.0, -1.0]],
+            "upper": [[10.0, 10.0], [1.0, 1.0]],
+        }
+        return found
+    if cell.task == "uncertainty.pure_noise" and cell.inputs["first"] == 0:
+        wide, point = {"lower": 1e-9, "upper": 0.999}, {"lower": 0.9, "upper": 0.999}
+        return [
+            {"seed": seed, "start": start, "weight": 0.99, "dissolved": 0.25, **ends}
+            for seed, start, ends in (
+                (0, "scratch", wide),
+                (0, "estimates", point),
+                (1, "scratch", wide),
+                (1, "estimates", point),
+            )
         ]
     if cell.task == "uncertainty.level" and cell.inputs["first"] == 0:
         relevant = uncertainty.LEVEL[cell.inputs["design"]].relevant
@@ -80,13 +101,19 @@ def intervals(cell):
 
 def test_coverage_and_level_are_counted_by_feature():
     section = uncertainty.uncertainty_section(Given(intervals))
-    covered = frame(section).set_index("method")
+    covered = frame(section).set_index(["of", "method"])
     assert set(covered["design"]) == {"Simulation 2, k = 5, p = 20, n = 500"}  # no weights, no row
-    assert covered.loc["bca", "coverage, %"] == "100.0"
-    row = covered.loc["percentile"]
+    assert covered.loc[("weights", "auto"), "coverage, %"] == "100.0"
+    row = covered.loc[("centroids", "auto")]
+    assert (row["coverage, %"], row["lowest of a feature"]) == ("75.0", "50.0")
+    row = covered.loc[("weights", "percentile")]
     found = [row[name] for name in ("coverage, %", "lowest of a feature", "highest")]
     assert found == ["50.0", "0.0", "100.0"]
-    level = frame(section, 1).set_index("design")
+    noise = frame(section, 1).set_index("resamples fitted from")
+    wide = noise["interval from below 0.05 to above 0.95, %"]
+    assert wide.to_dict() == {"scratch": "100.0", "estimates": "0.0"}
+    assert (noise["cluster is another one, % of resamples"] == "25.0").all()
+    level = frame(section, 2).set_index("design")
     assert level.loc["Simulation 2, raw", "noise, % rejected"] == f"{100 / 7:.1f}"
     assert level.loc["Simulation 2, raw", "relevant, % rejected"] == "100.0"
     assert level.loc["no clusters, standardised", "noise, % rejected"] == "10.0"
@@ -95,13 +122,53 @@ def test_coverage_and_level_are_counted_by_feature():
 
 
 def test_intervals_are_those_of_the_bootstrap():
-    (one, _) = uncertainty.coverage("overlapping, k = 3, p = 10, n = 400", 3, 1, n_boot=20)
+    one, two, _ = uncertainty.interval_ends("overlapping, k = 3, p = 10, n = 400", 3, 1, n_boot=20)
     design = uncertainty.COVERAGE["overlapping, k = 3, p = 10, n = 400"]
     results, X = design.fit(400, np.random.default_rng([3, 1]))
     assert X.shape == (400, 10)
-    table = results.bootstrap(20, random_state=3).weight_intervals(0.95, "bca").iloc[:4]
-    assert one["method"] == "bca"
-    assert one["lower"] == table["lower"].tolist()
+    found = results.bootstrap(20, random_state=3)
+    for row, method in ((one, "auto"), (two, "bca")):
+        table = found.weight_intervals(0.95, method).iloc[:4]
+        assert row["method"] == method
+        assert row["lower"] == table["lower"].tolist()
+    upper = found.centroid_intervals().set_index(["cluster", "feature"])["upper"]
+    wanted = upper.loc[(2, results.feature_names[3])]
+    assert one["centroids"]["upper"][2][3] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_on_pure_noise_both_starts_are_compared():
+    one, two = uncertainty.pure_noise("pure noise, k = 3, p = 6, n = 300", 0, 1, n_boot=40)
+    assert (one["start"], two["start"]) == ("scratch", "estimates")
+    assert one["weight"] == two["weight"] > 0.99
+    assert one["upper"] - one["lower"] > two["upper"] - two["lower"]
+
+
+def test_rejections_of_differences_are_counted_by_kind_of_data():
+    def value(cell):
+        if cell.inputs["first"] or cell.inputs["p"] == 100:
+            return None
+        p = [0.01, 0.05, 0.5] if selective.DRAWS[cell.inputs["kind"]] else [0.5, 0.04, 0.3]
+        other = {"seed": 1, "p_value": [0.9] * 3, "naive": [0.2] * 3}
+        return [{"seed": 0, "p_value": p, "naive": [1e-9] * 3}, other]
+
+    section = selective.differences_section(Given(value))
+    table = frame(section).set_index("data")
+    assert len(table) == 2 * len(selective.DRAWS)
+    names = ["means, % rejected", "first feature", "heaviest feature", "t test, heaviest"]
+    for kind, cells in table[names].iterrows():
+        groups = selective.DRAWS[kind] > 0
+        assert cells.tolist() == (["50.0", "50.0"] if groups else ["0.0", "50.0"]) + ["0.0", "50.0"]
+    assert "reject 0.0 – 50.0 % where there are no clusters, a t test 50.0 – 50.0 %" in (
+        section.verdict.text
+    )
+    assert selective.differences_section(Given(lambda cell: None)) is None
+
+
+def test_differences_are_tested_data_set_by_data_set():
+    one, two = selective.differences("two groups", 5, 0, 2, n_refits=1)
+    assert (one["seed"], two["seed"]) == (0, 1)
+    assert len(one["p_value"]) == len(one["naive"]) == 3
+    assert one["naive"][1] < 1e-9
 
 
 def test_a_choice_from_the_classes_is_judged_by_its_objective():
@@ -244,12 +311,15 @@ def test_numbers_of_the_documentation_are_those_of_the_report():
     slopes = next(item for item in section.items if isinstance(item, str))
     shown += re.findall(r"[−\d.]+ \[[^]]+\]", slopes)
     assert len(shown) == 4
-    intervals, tests = (frame(uncertainty.uncertainty_section(store), number) for number in (0, 1))
-    bca = intervals[intervals["method"] == "bca"]
-    shown += [f"{value} %" for value in bca["coverage, %"]]
-    shown += [
-        f"{min(bca['lowest of a feature'], key=float)} % to {max(bca['highest'], key=float)} %"
-    ]
+    section = uncertainty.uncertainty_section(store)
+    intervals, on_noise, tests = (frame(section, number) for number in range(3))
+    for what, own in intervals[intervals["method"] == "auto"].groupby("of"):
+        shown += [f"{value} %" for value in own["coverage, %"]]
+        if what == "weights":
+            ends = own["lowest of a feature"], own["highest"]
+            shown += [f"{min(ends[0], key=float)} % to {max(ends[1], key=float)} %"]
+    wide = on_noise["interval from below 0.05 to above 0.95, %"]
+    shown += [f"{share} % of the intervals" for share in wide]
     noise = tests["noise, % rejected"]
     shown += [f"{min(noise, key=float)} % to {max(noise, key=float)} %"]
     polish = frame(annealing.polish_section(store))
@@ -260,7 +330,7 @@ def test_numbers_of_the_documentation_are_those_of_the_report():
 
 COMMITTED = {
     "selection.possible": {"name": "no noise", "seed": 0},
-    "uncertainty.population": {"design": "overlapping, k = 3, p = 10, n = 400"},
+    "uncertainty.solution": {"design": "overlapping, k = 3, p = 10, n = 400"},
     "uncertainty.level": {"design": "Simulation 2, raw", "first": 0},
     "sparse.annealed": {"name": "feature selection", "bound": "middle"},
 }

@@ -2,12 +2,14 @@
 
 Coverage: two designs, Simulation 2, whose relevant features are all alike, and clusters that
 overlap and differ more in some features than in others, so that the weights differ too. The
-population's weights are those of a fit to a very large sample.
+population's weights and centroids are those of a fit to a very large sample. Where nothing clusters
+there is no population solution to cover: there an interval has to say that the weight could be
+nearly anything.
 
 Level: features that are pure noise should be rejected at 5 % in 5 % of the cases, both beside real
 clusters and where nothing clusters at all; relevant features should be rejected nearly always.
-Beside it stands what a careless test does: permute a column and compare with the clusters it helped
-to find.
+So should the features of a correlated cloud without clusters. Beside it stands what a careless test
+does: compare the means of the clusters that the feature helped to find.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import f_oneway
 
 import ewp
 from ewp.datasets import make_simulation2
-from ewp.diagnostics.feature_tests import permuted_dispersions
+from ewp.metrics import centroid_order
 from validation.cells import Cell, Store
 from validation.page import Section, Table, Verdict
 
@@ -30,19 +33,24 @@ __all__ = [
     "LEVEL",
     "METHODS",
     "Design",
-    "coverage",
     "coverage_cells",
+    "interval_ends",
     "level",
     "level_cells",
-    "population",
     "population_cells",
+    "pure_noise",
+    "pure_noise_cells",
+    "solution",
     "uncertainty_section",
 ]
 
 #: Data sets, in cells of several.
 DATA_SETS = 200
 _A_CELL = 10
-METHODS = ("bca", "percentile")
+METHODS = ("auto", "bca", "percentile")
+STARTS = ("scratch", "estimates")
+#: Interval ends of a weight that count as nearly nothing and nearly everything.
+_NEARLY = 0.05
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,11 @@ def _overlapping(n: int, rng: np.random.Generator) -> np.ndarray:
     return X
 
 
+def _pure_noise(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Six features of noise: with a small penalty one of them has all the weight."""
+    return rng.standard_normal((n, 6))
+
+
 def _without_clusters(n: int, rng: np.random.Generator) -> np.ndarray:
     """Ten features of noise, three of them skewed, with heavy tails, or discrete."""
     X = rng.standard_normal((n, 10))
@@ -99,23 +112,39 @@ def _without_clusters(n: int, rng: np.random.Generator) -> np.ndarray:
     return X
 
 
+def _correlated(n: int, rng: np.random.Generator) -> np.ndarray:
+    """One cloud of ten features with correlations of a half."""
+    X: np.ndarray = rng.standard_normal((n, 1)) + rng.standard_normal((n, 10))
+    return X
+
+
+def _triangle(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Clusters at the corners of a triangle with sides of four deviations, and three of noise."""
+    X = rng.standard_normal((n, 5))
+    X[:, :2] += np.array([[-2.0, 0.0], [2.0, 0.0], [0.0, 12**0.5]])[rng.integers(3, size=n)]
+    return X
+
+
 _STANDARD = {"scale": "standard"}
 COVERAGE = {
     "Simulation 2, k = 5, p = 20, n = 500": Design(_simulation2, 5, 500, 0.05, 5),
     "overlapping, k = 3, p = 10, n = 400": Design(_uneven, 3, 400, 0.2, 4, _STANDARD),
 }
+NOISE = {"pure noise, k = 3, p = 6, n = 300": Design(_pure_noise, 3, 300, 0.0185, 6)}
 LEVEL = {
     "Simulation 2, raw": Design(_fresh_simulation2, 3, 150, 0.05, 3),
     "overlapping, standardised": Design(_overlapping, 3, 150, 0.3, 3, _STANDARD),
     "overlapping, between form": Design(_overlapping, 3, 150, 0.5, 3, {"dispersion": "between"}),
+    "triangle, standardised": Design(_triangle, 3, 300, 0.2, 2, _STANDARD),
     "no clusters, standardised": Design(_without_clusters, 3, 150, 0.3, 0, _STANDARD),
+    "one correlated cloud": Design(_correlated, 3, 150, 0.3, 0, _STANDARD),
 }
 
 
 def population_cells() -> list[Cell]:
     """Weights that intervals should cover."""
     return [
-        Cell("uncertainty.population", {"design": design, "n": 500_000}, rank=0, chooses=False)
+        Cell("uncertainty.solution", {"design": design, "n": 500_000}, rank=0, chooses=False)
         for design in COVERAGE
     ]
 
@@ -135,22 +164,31 @@ def _data_sets(task: str, designs: dict[str, object], **inputs: object) -> list[
 
 def coverage_cells() -> list[Cell]:
     """Bootstrap intervals."""
-    return _data_sets("coverage", dict(COVERAGE), n_boot=200)
+    return _data_sets("interval_ends", dict(COVERAGE), n_boot=200)
+
+
+def pure_noise_cells() -> list[Cell]:
+    """Bootstrap intervals where there is nothing to find."""
+    return _data_sets("pure_noise", dict(NOISE), n_boot=200)
 
 
 def level_cells() -> list[Cell]:
     """Tests of features."""
-    return _data_sets("level", dict(LEVEL), n_perm=199)
+    return _data_sets("level", dict(LEVEL))
 
 
-def population(design: str, n: int) -> list[float]:
-    """Weights of the relevant features in a very large sample."""
+def solution(design: str, n: int) -> dict[str, Any]:
+    """Weights of the relevant features and their centroids in a very large sample."""
     results, _ = COVERAGE[design].fit(n, np.random.default_rng(0))
-    return [float(weight) for weight in results.weights.iloc[: COVERAGE[design].relevant]]
+    relevant = COVERAGE[design].relevant
+    return {
+        "weights": results.weights.iloc[:relevant].tolist(),
+        "centroids": results.centroids.iloc[:, :relevant].to_numpy().tolist(),
+    }
 
 
-def coverage(design: str, first: int, count: int, n_boot: int) -> list[dict[str, Any]]:
-    """95 % intervals of the relevant features' weights in some data sets.
+def interval_ends(design: str, first: int, count: int, n_boot: int) -> list[dict[str, Any]]:
+    """95 % intervals of the relevant features' weights and centroids in some data sets.
 
     Parameters
     ----------
@@ -169,11 +207,55 @@ def coverage(design: str, first: int, count: int, n_boot: int) -> list[dict[str,
         for method in METHODS:
             table = found.weight_intervals(0.95, method).iloc[: how.relevant]
             ends = {side: table[side].tolist() for side in ("lower", "upper")}
-            rows.append({"seed": seed, "method": method, **ends})
+            row = {"seed": seed, "method": method, **ends}
+            if method == "auto":
+                row["centroids"] = _of_centroids(found.centroid_intervals(), how)
+            rows.append(row)
     return rows
 
 
-def level(design: str, first: int, count: int, n_perm: int) -> list[dict[str, Any]]:
+def _of_centroids(table: pd.DataFrame, how: Design) -> dict[str, Any]:
+    """Centroids of the relevant features with their intervals, a list a cluster."""
+    shape = how.k, -1
+    return {
+        side: table[side].to_numpy().reshape(shape)[:, : how.relevant].round(6).tolist()
+        for side in ("centroid", "lower", "upper")
+    }
+
+
+def pure_noise(design: str, first: int, count: int, n_boot: int) -> list[dict[str, Any]]:
+    """95 % intervals of the heaviest feature's weight where there are no clusters.
+
+    Parameters
+    ----------
+    design : str
+        One of `NOISE`.
+    first, count : int
+        Seed of the first data set, and how many there are.
+    n_boot : int
+        Resamples of each.
+    """
+    how = NOISE[design]
+    rows = []
+    for seed in range(first, first + count):
+        results, _ = how.fit(how.n, np.random.default_rng([seed, 3]))
+        for start in STARTS:
+            found = results.bootstrap(n_boot, start=start, random_state=seed)
+            heaviest = found.weight_intervals().loc[results.weights.idxmax()]
+            rows.append(
+                {
+                    "seed": seed,
+                    "start": start,
+                    "weight": heaviest["weight"],
+                    "lower": heaviest["lower"],
+                    "upper": heaviest["upper"],
+                    "dissolved": float(found.clusters["dissolved"].mean()) / found.n_boot,
+                }
+            )
+    return rows
+
+
+def level(design: str, first: int, count: int) -> list[dict[str, Any]]:
     """P-values of all features in some data sets, by the package's test and by the careless one.
 
     Parameters
@@ -182,50 +264,85 @@ def level(design: str, first: int, count: int, n_perm: int) -> list[dict[str, An
         One of `LEVEL`.
     first, count : int
         Seed of the first data set, and how many there are.
-    n_perm : int
-        Permutations of each test.
     """
     how = LEVEL[design]
     rows = []
     for seed in range(first, first + count):
         results, X = how.fit(how.n, np.random.default_rng([seed, 2]))
-        tests = results.test_features(n_perm, random_state=seed)
+        tests = results.test_features(random_state=seed)
         rows.append(
             {
                 "seed": seed,
                 "p_value": tests.table["p_value"].tolist(),
-                "careless": _careless(results, X, n_perm, seed).tolist(),
+                "careless": _careless(results, X).tolist(),
             }
         )
     return rows
 
 
-def _careless(results: ewp.EWPResults, X: np.ndarray, n_perm: int, seed: int) -> np.ndarray:
-    """P-values against the clusters of all features, the tested one included."""
-    Z = X - X.mean(axis=0)
-    within, _ = permuted_dispersions(Z, results.labels.to_numpy(), None, n_perm, seed)
-    return (1 + (within[1:] <= within[0]).sum(axis=0)) / (n_perm + 1)
+def _careless(results: ewp.EWPResults, X: np.ndarray) -> np.ndarray:
+    """P-values of analyses of variance between the clusters of all features."""
+    labels = results.labels.to_numpy()
+    groups = [X[labels == j] for j in np.unique(labels)]
+    p_value: np.ndarray = f_oneway(*groups).pvalue
+    return p_value
 
 
 def _covered(store: Store) -> pd.DataFrame:
-    """Whether each interval of each data set covers the population's weight."""
-    weights = {
-        cell.inputs["design"]: np.array(value) for cell, value in store.finished(population_cells())
-    }
+    """Whether each interval of each data set covers the population's value."""
+    known = {cell.inputs["design"]: value for cell, value in store.finished(population_cells())}
     rows = []
     for cell, value in store.finished(coverage_cells()):
         design = cell.inputs["design"]
-        if design not in weights:
+        if design not in known:
             continue
+        weights, theta = (np.array(known[design][name]) for name in ("weights", "centroids"))
         for one in value:
-            inside = (np.array(one["lower"]) <= weights[design]) & (
-                weights[design] <= np.array(one["upper"])
-            )
-            rows += [
-                {"design": design, "method": one["method"], "feature": i, "covered": 100 * hit}
-                for i, hit in enumerate(inside.astype(float))
-            ]
-    return pd.DataFrame(rows, columns=["design", "method", "feature", "covered"])
+            kinds = {"weights": (weights, one)}
+            if "centroids" in one:
+                found = one["centroids"]
+                own = np.array(found["centroid"])
+                order = centroid_order(theta, own, np.ones(theta.shape[1]))
+                kinds["centroids"] = (theta[order], found)
+            for what, (wanted, ends) in kinds.items():
+                inside = (np.array(ends["lower"]) <= wanted) & (wanted <= np.array(ends["upper"]))
+                rows += [
+                    {
+                        "design": design,
+                        "of": what,
+                        "method": one["method"],
+                        "feature": i,
+                        "covered": 100 * hit,
+                    }
+                    for i, hit in enumerate(np.atleast_2d(inside).mean(axis=0))
+                ]
+    return pd.DataFrame(rows, columns=["design", "of", "method", "feature", "covered"])
+
+
+def _on_noise(store: Store) -> pd.DataFrame:
+    """Intervals where there are no clusters, a row a kind of start."""
+    values = [value for _, value in store.finished(pure_noise_cells())]
+    found = pd.DataFrame([one for value in values for one in value])
+    if found.empty:
+        return found
+    found["wide"] = (found["lower"] < _NEARLY) & (found["upper"] > 1 - _NEARLY)
+    table = found.groupby("start", sort=False).agg(
+        weight=("weight", "median"),
+        wide=("wide", "mean"),
+        dissolved=("dissolved", "mean"),
+        sets=("seed", "size"),
+    )
+    return pd.DataFrame(
+        {
+            "resamples fitted from": table.index,
+            "weight of the heaviest feature, median": table["weight"].map("{:.4f}".format),
+            "interval from below 0.05 to above 0.95, %": (100 * table["wide"]).map("{:.1f}".format),
+            "cluster is another one, % of resamples": (100 * table["dissolved"]).map(
+                "{:.1f}".format
+            ),
+            "data sets": table["sets"],
+        }
+    ).reset_index(drop=True)
 
 
 def _rejected(store: Store) -> pd.DataFrame:
@@ -257,17 +374,24 @@ def uncertainty_section(store: Store) -> Section | None:
     covered, level = _covered(store), _rejected(store)
     if covered.empty or level.empty:
         return None
-    by_feature = covered.groupby(["design", "method", "feature"])["covered"].mean()
-    groups = by_feature.groupby(["design", "method"])
+    kind = ["design", "of", "method"]
+    by_feature = covered.groupby([*kind, "feature"])["covered"].mean()
+    groups = by_feature.groupby(kind)
     shown = pd.DataFrame(
         {
             "coverage, %": groups.mean().map("{:.1f}".format),
             "lowest of a feature": groups.min().map("{:.1f}".format),
             "highest": groups.max().map("{:.1f}".format),
-            "data sets": covered[covered["feature"] == 0].groupby(["design", "method"]).size(),
+            "data sets": covered[covered["feature"] == 0].groupby(kind).size(),
         }
     ).reset_index()
-    means, rates = groups.mean(), level["noise, % rejected"]
+    means, rates = groups.mean().xs("auto", level="method"), level["noise, % rejected"]
+    on_noise = _on_noise(store)
+    words = (
+        "Pure noise (six features, k = 3): intervals of the heaviest feature's weight. There is no "
+        "right value; an interval has to say that it could be nearly anything"
+    )
+    noise = [] if on_noise.empty else [Table(on_noise, words)]
     tests = level.map(
         lambda v: "–" if pd.isna(v) else f"{v:.1f}" if isinstance(v, float) else str(v)
     )
@@ -282,15 +406,15 @@ def uncertainty_section(store: Store) -> Section | None:
             Table(
                 shown,
                 f"Bootstrap intervals ({coverage_cells()[0].inputs['n_boot']} resamples) of the "
-                "weights of relevant features, against those of a sample of "
+                "weights and centroids of relevant features, against those of a sample of "
                 f"{population_cells()[0].inputs['n']:,} rows",
-                2,
+                3,
             ),
+            *noise,
             Table(
                 tests,
-                f"Tests of features at 5 %, {level_cells()[0].inputs['n_perm']} permutations. The "
-                "careless test permutes a column and compares with the clusters that it helped to "
-                "find",
+                "Tests of features at 5 %, given the other features. The careless test is an "
+                "analysis of variance between the clusters that the feature helped to find",
             ),
         ],
     )

@@ -131,11 +131,13 @@ autoplot.ewp_test_features <- function(object, top = 20L, ...) {
   table <- utils::head(object$table[order(-object$table$weight), ], as_count(top, "top"))
   table$feature <- factor(table$feature, rev(table$feature))
   table$significant <- ifelse(!is.na(table$p_bh) & table$p_bh <= 0.05, "BH at most 0.05", "above")
-  ggplot2::ggplot(table, aes_of(x = "earned", y = "feature")) +
-    ggplot2::geom_point(aes_of(x = "permuted"), shape = 4, na.rm = TRUE) +
+  table$size <- -log10(pmax(table$p_value, 1e-10))
+  ggplot2::ggplot(table, aes_of(x = "size", y = "feature")) +
+    ggplot2::geom_vline(xintercept = -log10(0.05), linetype = 3) +
     ggplot2::geom_point(aes_of(colour = "significant"), size = 2.5, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = c("BH at most 0.05" = PALETTE[4L], above = "#999999")) +
-    ggplot2::labs(x = "weight given by the clusters of the other columns", y = NULL, colour = NULL)
+    ggplot2::labs(x = "minus the decimal logarithm of the p-value, given the other columns", y = NULL,
+                  colour = NULL)
 }
 
 #' @rdname autoplot.ewp

@@ -15,7 +15,8 @@
 #'   `tidy()` of a fit: one row per cluster with the centre, `size`, `withinss` and `cluster`. Of
 #'   [ewp_bootstrap()]: one row per column, with `term`, `estimate` (the weight), `std.error`, `bias`,
 #'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
-#'   `earned`, `permuted`, `p.value`, `adj.p.value` (Benjamini and Hochberg) and `p.holm`. Of
+#'   `partial.r2`, `p.means`, `p.spreads`, `p.modes`, `p.value`, `adj.p.value` (Benjamini and Hochberg)
+#'   and `p.holm`. Of
 #'   [ewp_consistency()]: one row per error, with `term`, `estimate` (its slope), `std.error`,
 #'   `conf.low`, `conf.high`, `verdict`. Of [ewp_stability()]: one row per cluster. Of
 #'   [ewp_select_lambda()] and [ewp_select_k()]: one row per candidate, with `estimate` (the criterion)
@@ -161,15 +162,16 @@ check_row_count <- function(data, n) {
 #' @rdname tidy.ewp
 #' @exportS3Method generics::tidy
 tidy.ewp_test_features <- function(x, ...) {
-  as_tidy(x$table, c(term = "feature", estimate = "weight", earned = "earned", permuted = "permuted",
-                     p.value = "p_value", adj.p.value = "p_bh", p.holm = "p_holm"))
+  as_tidy(x$table, c(term = "feature", estimate = "weight", partial.r2 = "partial_r2", p.means = "p_means",
+                     p.spreads = "p_spreads", p.modes = "p_modes", p.value = "p_value",
+                     adj.p.value = "p_bh", p.holm = "p_holm"))
 }
 
 #' @rdname tidy.ewp
 #' @exportS3Method generics::glance
 glance.ewp_test_features <- function(x, ...) {
   as_tibble_if_there(data.frame(
-    n.perm = x$n_perm, n.tested = sum(!is.na(x$table$p_value)),
+    n.tested = sum(!is.na(x$table$p_value)),
     n.significant = sum(x$table$p_bh <= 0.05, na.rm = TRUE), complete = x$complete
   ))
 }

@@ -231,14 +231,26 @@ as_exponent <- function(s0) {
 }
 
 # The words that Python has for scalings and for forms of the weights.
-SCALINGS <- c("auto", "standard")
+SCALINGS <- c("auto", "standard", "decorrelate")
 FORMS <- c("auto", "within", "between")
 
 # TRUE and FALSE, as in scale(), beside Python's words.
 as_scaling <- function(scale) {
   if (is.null(scale) || identical(scale, FALSE) || identical(scale, "none")) return(NULL)
   if (identical(scale, TRUE)) return("standard")
+  if (is_decorrelated(scale) && scale != "decorrelate") {
+    share <- suppressWarnings(as.numeric(sub("^decorrelate:", "", scale)))
+    if (is.na(share) || share <= 0 || share > 1) {
+      stop("scale = ", shown(scale), " has no share by which correlations are shrunk; give a number ",
+           "above 0 and up to 1, such as \"decorrelate:0.25\"", call. = FALSE)
+    }
+    return(scale)
+  }
   as_choice(scale, "scale", c(SCALINGS, "none"))
+}
+
+is_decorrelated <- function(scale) {
+  is.character(scale) && length(scale) == 1L && grepl("^decorrelate(:|$)", scale)
 }
 
 # Variances that differ by more than this factor are told where a number for lambda means raw columns;

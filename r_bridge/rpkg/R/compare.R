@@ -17,14 +17,16 @@
 #'   permutation gap.
 #' @param nperms Number of permutations for sparcl's gap.
 #' @param methods Names of methods: `"kmeans"`, `"wkmeans"`, `"power"`, `"power-published"`,
-#'   `"harmonic"`, `"sparse"`, `"sparse-annealed"`, `"ewp"`, `"ewp-between"`, `"ewp-published"`.
+#'   `"harmonic"`, `"sparse"`, `"sparse-annealed"`, `"ewp"`, `"ewp-between"`, `"ewp-published"`,
+#'   `"mixture"` (normal mixture), `"agglomerative"` (Ward's).
 #'   By default, if `n_trials` is given, `"kmeans"`, `"wkmeans"`, `"power"`, `"sparse"` and `"ewp"`.
-#' @param n_trials Number of starts, 20 by default if `methods` is given.
+#' @param n_trials Number of starts or resamples, 20 by default if `methods` is given.
 #' @param seed A whole number, or `NULL` to go on from R's generator. Starting centres are drawn as
 #'   in k-means++.
 #' @param subset,na.action Which rows to use, and what to do about missing values: see [ewp()].
 #' @param ... Further options of [ewp()]; with `methods` or `n_trials` those of the comparison:
-#'   `init` (`"random"` rows or `"k-means++"`), `beta` (exponent of `"wkmeans"`), `reference` (the
+#'   `replicates` (`"starts"` on the same rows, or `"bootstrap"`: resamples of the rows), `init`
+#'   (`"random"` rows or `"k-means++"`), `beta` (exponent of `"wkmeans"`), `reference` (the
 #'   method that the others are tested against), `n_jobs`, `progress`. For the method for formulas
 #'   also the ones above.
 #' @return A list of class `"ewp_compare"`: `table` (a data frame, one row per method: number
@@ -36,7 +38,7 @@
 #'   and plotted.
 #'
 #'   With `methods` or `n_trials` a list of class `"ewp_trials"`: `table` (one row per method: the mean
-#'   of every measure over the starts, its standard deviation `_sd`, the p-value `_p` of Wilcoxon's
+#'   of every measure over the starts or resamples, its standard deviation `_sd`, the p-value `_p` of Wilcoxon's
 #'   signed-rank test against the reference, `features`, `seconds`), `scores` (one row per start and
 #'   method), `weights` (one row per method and start), `clusters` (a matrix for each method with one
 #'   row a start), `settings` (what each method chose or was given), `measures`, `reference`,
@@ -113,9 +115,13 @@ compare_natively <- function(rows, centers, truth, lambda, scale, wbound, nperms
   timed <- list(EWP = timing(
     fit_ewp(rows, centers, lambda = lambda, scale = scale, seed = seed, ..., call = call)
   ))
-  divisor <- timed$EWP$value$metric$scale
-  columns <- sweep(x, 2L, divisor, "/")
-  start <- sweep(centers, 2L, divisor, "/")
+  fit <- timed$EWP$value
+  inside <- function(rows) {
+    # centred they need not be, and uncentred centres can be read
+    if (is_decorrelated(fit$scaling)) columns_of(fit, rows) else sweep(rows, 2L, fit$metric$scale, "/")
+  }
+  columns <- inside(x)
+  start <- inside(centers)
   notes <- character()
   timed$`k-means` <- attempt(stats::kmeans(columns, start, iter.max = 100L))
   if (requireNamespace("sparcl", quietly = TRUE)) {

@@ -17,7 +17,7 @@
 #' @section Sums of squares:
 #' `totss`, `withinss`, `tot.withinss` and `betweenss` are computed in the learned metric, with
 #' every column's squared differences multiplied by its weight (and, if `scaling` is `"standard"`,
-#' divided by its variance). As the weights sum to 1 they are of the size of *one* column's sum of
+#' divided by its variance; if it is `"decorrelate"` they are those of the uncorrelated columns). As the weights sum to 1 they are of the size of *one* column's sum of
 #' squares and not comparable with those of `kmeans()`; their ratio `betweenss / totss` is.
 #'
 #' @section Reproducibility:
@@ -41,7 +41,10 @@
 #' @param nstart Number of random starts; the one with the lowest objective is kept. `"auto"` makes
 #'   starts until several of them have found the best objective.
 #' @param scale `"standard"` or `TRUE` divides every column by its standard deviation, `"none"` or
-#'   `FALSE` leaves it. `"auto"` is chosen together with `lambda`; with a number for `lambda` it
+#'   `FALSE` leaves it. `"decorrelate"` puts in the place of every column the part of it that the
+#'   others do not explain (ZCA-cor sphering, see References), which shows clusters that correlation
+#'   hides; correlations are shrunk towards zero by an estimated share, or by the one in
+#'   `"decorrelate:0.25"`. `"auto"` is chosen together with `lambda`; with a number for `lambda` it
 #'   means `"none"`, with a warning if the variances of the columns differ by more than a factor of
 #'   10. Centres are always in the units of the data.
 #' @param seed A whole number, or `NULL` to draw one from R's generator.
@@ -91,7 +94,9 @@
 #'   objective, how many starts ended there, adjusted Rand index with the best), and their number.}
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
-#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`).}
+#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`). For decorrelated
+#'   columns also `decorrelation`: eigenvectors of their correlations (`axes`), square roots of the
+#'   shrunk eigenvalues (`roots`) and the `shrinkage`.}
 #' \item{python}{How Python gives the fit again: `call`, a line of Python that calls the data X, the
 #'   `versions` it was made with, and the SHA-256 of the values as 64-bit floats, row by row.}
 #' \item{selection}{How `lambda = "auto"` was settled, if it was.}
@@ -106,6 +111,9 @@
 #' Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means clustering.
 #' *Proceedings of the 23rd International Conference on Artificial Intelligence and Statistics*,
 #' PMLR 108, 691--701.
+#'
+#' Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. *The American
+#' Statistician* 72, 309--314.
 #' @examplesIf ewp_available()
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' fit$weights
@@ -244,6 +252,14 @@ as_ewp <- function(results, rows, seed, call) {
       mass = as.double(clusters$mass)
     )
   )
+  if (is_decorrelated(fit$scaling)) {
+    made <- results$decorrelation
+    roots <- from_vector(made$roots)
+    fit$metric$decorrelation <- list(
+      axes = matrix(from_python(made$axes), ncol = length(roots), dimnames = list(columns, NULL)),
+      roots = roots, shrinkage = from_python(made$shrinkage)
+    )
+  }
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
   fit$starts <- from_frame(results$starts)
   fit$n.starts <- as.integer(from_python(results$n_starts))
@@ -311,8 +327,10 @@ alike_penalties <- function(alike) {
 }
 
 family_name <- function(scaling, dispersion) {
+  share <- ifelse(grepl(":", scaling, fixed = TRUE), sprintf(" (shrinkage %s)", sub(".*:", "", scaling)), "")
   ifelse(scaling == "standard", "standardised features",
-         paste0("raw features, ", dispersion, " form"))
+         ifelse(startsWith(scaling, "decorrelate"), paste0("decorrelated features", share),
+                paste0("raw features, ", dispersion, " form")))
 }
 
 effective <- function(weights) {

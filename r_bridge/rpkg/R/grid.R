@@ -6,7 +6,7 @@
 #'
 #' @inheritParams ewp_select_lambda
 #' @param nlambda Length of the grid.
-#' @param scale `TRUE` for the standardised columns.
+#' @param scale `TRUE` for the standardised columns, `"decorrelate"` for the uncorrelated ones.
 #' @param dispersion Form of the weights, `"within"` or `"between"`.
 #' @param sample_weight One number for each row.
 #' @return Increasing penalties, in the units of a sum over rows.

@@ -122,6 +122,13 @@ fit_notes <- function(object, order, top) {
     notes <- c(notes, paste("Weights relate to standardised features;",
                             "centers are in the units of the data."))
   }
+  if (is_decorrelated(object$scaling)) {
+    notes <- c(notes, sprintf(paste(
+      "Weights relate to decorrelated features: the weight of a feature is that of the part of it which",
+      "the other features do not explain (ZCA-cor, correlations shrunk by %.2g). Centers are in the units of",
+      "the data."
+    ), object$metric$decorrelation$shrinkage))
+  }
   if (!is.null(object$selection)) notes <- c(notes, object$selection$reason)
   c(notes, "Sums of squares are in the weighted metric. explained: share of the feature's variance between clusters.")
 }
@@ -219,12 +226,10 @@ predict.ewp <- function(object, newdata, type = c("cluster", "distance"), ...) {
 
 # Weighted squared distances of rows to all centres, by products of centred matrices.
 squared_distances <- function(object, x) {
-  metric <- object$metric
-  inside <- function(rows) sweep(sweep(rows, 2L, metric$center), 2L, metric$scale, "/")
   used <- object$weights > 0
   root <- rep(sqrt(object$weights[used]), each = nrow(x))
-  rows <- inside(x)[, used, drop = FALSE] * root
-  centers <- inside(object$centers)[, used, drop = FALSE]
+  rows <- columns_of(object, x)[, used, drop = FALSE] * root
+  centers <- columns_of(object, object$centers)[, used, drop = FALSE]
   centers <- sweep(centers, 2L, sqrt(object$weights[used]), "*")
   squared <- outer(rowSums(rows^2), rowSums(centers^2), "+") - 2 * tcrossprod(rows, centers)
   dimnames(squared) <- NULL

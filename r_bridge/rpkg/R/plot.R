@@ -213,8 +213,7 @@ plane_of <- function(fit, x, features) {
     ))
   }
   inside <- function(rows) {
-    rows <- sweep(sweep(rows, 2L, fit$metric$center), 2L, fit$metric$scale, "/")
-    sweep(rows, 2L, sqrt(fit$weights), "*")[, fit$weights > 0, drop = FALSE]
+    sweep(columns_of(fit, rows), 2L, sqrt(fit$weights), "*")[, fit$weights > 0, drop = FALSE]
   }
   rows <- inside(x)
   found <- svd(scale(rows, scale = FALSE), nu = 0L, nv = 2L)

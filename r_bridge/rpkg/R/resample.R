@@ -39,6 +39,7 @@ as_results <- function(object, x) {
     prior = vector(object$metric$prior), critical_exponent = object$critical_exponent,
     fit_options = as_fit_options(object),
     data = if (!is.null(x)) to_array(unname(x)), sample_weight = weight,
+    decorrelation = as_decorrelation(object$metric),
     spread = vector(object$metric$sd), selection = to_selection(object$selection),
     starts = if (!is.null(object$starts)) frame(object$starts),
     n_starts = if (is.null(object$n.starts)) 1L else object$n.starts,
@@ -51,13 +52,24 @@ as_results <- function(object, x) {
   )
 }
 
+# The map to uncorrelated columns as Python keeps it.
+as_decorrelation <- function(metric) {
+  made <- metric$decorrelation
+  if (is.null(made)) return(NULL)
+  vector <- function(value) to_array(as.array(as.double(value)))
+  reticulate::import("ewp.data.decorrelation", convert = FALSE)$Decorrelation(
+    center = vector(metric$center), scale = vector(metric$scale), axes = to_array(unname(made$axes)),
+    roots = vector(made$roots), shrinkage = made$shrinkage
+  )
+}
+
 # The options of a fit as Python keeps them.
 as_fit_options <- function(object) {
   options <- object$options
   given <- options$init %in% c("k-means++", "random")
   reticulate::import("ewp.solver.fit", convert = FALSE)$FitOptions(
     n_clusters = length(object$size), lam = object$lambda, eta = object$eta,
-    scale = if (object$scaling == "standard") "standard", dispersion = object$dispersion,
+    scale = if (object$scaling != "none") object$scaling, dispersion = object$dispersion,
     init = if (given) options$init else to_array(unname(object$centers)),
     n_init = options$nstart, polish = options$polish, max_iter = options$iter.max,
     tol = options$tol, random_state = python_integer(object$seed)

@@ -108,6 +108,33 @@ fitted_part <- function(object, data) {
   if (is.null(dim(data))) data[object$kept] else data[object$kept, , drop = FALSE]
 }
 
+# Rows, or centres, as the columns that have weights: centred, scaled, and uncorrelated where the fit
+# decorrelated them. Features that stay by themselves have no part in any of the axes.
+columns_of <- function(object, rows) {
+  metric <- object$metric
+  z <- sweep(sweep(rows, 2L, metric$center), 2L, metric$scale, "/")
+  made <- metric$decorrelation
+  if (is.null(made)) return(z)
+  alone <- rowSums(made$axes != 0) == 0
+  rest <- if (length(made$roots) < sum(!alone)) 1 / sqrt(made$shrinkage) else 0
+  along <- z %*% made$axes * rep(1 / made$roots - rest, each = nrow(z))
+  found <- tcrossprod(along, made$axes) + rest * z
+  found[, alone] <- z[, alone]
+  dimnames(found) <- dimnames(z)
+  found
+}
+
+# Variances of the columns that have weights.
+column_variances <- function(object) {
+  metric <- object$metric
+  made <- metric$decorrelation
+  if (is.null(made)) return((metric$sd / metric$scale)^2)
+  if (made$shrinkage == 1) return(as.numeric(metric$sd > 0))
+  values <- (made$roots^2 - made$shrinkage) / (1 - made$shrinkage)
+  alone <- rowSums(made$axes != 0) == 0
+  ifelse(alone, as.numeric(metric$sd > 0), drop(made$axes^2 %*% (values / made$roots^2)))
+}
+
 # More rows than this in other clusters than the fit has them, and the data are not those of the fit.
 STRANGE <- 0.01
 

@@ -13,7 +13,8 @@
 #' @param lambda Penalties to try, in the units of a sum over all rows. By default a grid of
 #'   `nlambda` penalties for every scaling and form.
 #' @param criterion `"predictive"`, the log-density that held-out rows gain from the partition, over
-#'   all columns; `"stability"`, the agreement between subsamples; or `"gap"`, the permutation gap.
+#'   all columns; `"stability"`, the agreement between subsamples; `"gap"`, the permutation gap; or
+#'   `"strength"`, the prediction strength, which is meant for [ewp_select_k()].
 #' @param cv Number of folds, or of replicates.
 #' @param rule How to decide between close penalties: `"stable"`, `"1se"` or `"max"`. `NULL` takes the
 #'   Python package's default.
@@ -81,7 +82,8 @@ select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv =
 #' Choose the number of clusters without labels
 #'
 #' For every number the penalty is chosen as in [ewp_select_lambda()], on the same folds; then the
-#' smallest number within one standard error of the best is taken.
+#' smallest number within one standard error of the best is taken. With `criterion = "strength"` it is
+#' the largest number whose prediction strength is at least 0.8 (Tibshirani and Walther 2005).
 #'
 #' @inheritParams ewp_select_lambda
 #' @param centers,k Numbers of clusters to try; two names of one argument.
@@ -157,7 +159,7 @@ selection_options <- function(rows, k, lambda, criterion, cv, rule, nlambda, see
   c(
     list(
       lams = lambda,
-      criterion = as_choice(criterion, "criterion", c("predictive", "stability", "gap")),
+      criterion = as_choice(criterion, "criterion", c("predictive", "stability", "gap", "strength")),
       cv = as_count(cv, "cv", least = 2L),
       n_lams = as_count(nlambda, "nlambda")
     ),

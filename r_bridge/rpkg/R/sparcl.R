@@ -28,9 +28,8 @@ as_sparcl <- function(object) {
   }
   metric <- object$metric
   ws <- object$weights / sqrt(sum(object$weights^2))
-  deviations <- sweep(object$centers, 2L, metric$center)
-  between <- colSums(metric$mass * deviations^2) / metric$scale^2
-  total <- sum(metric$mass) * (metric$sd / metric$scale)^2
+  between <- colSums(metric$mass * columns_of(object, object$centers)^2)
+  total <- sum(metric$mass) * column_variances(object)
   within <- pmax(total - between, 0)
   view <- list(
     ws = ws,

@@ -1,10 +1,10 @@
 # Methods of the Python package over many starts: the comparison behind ewp_compare(methods = ).
 
 METHODS <- c("kmeans", "wkmeans", "power", "power-published", "harmonic", "sparse",
-             "sparse-annealed", "ewp", "ewp-between", "ewp-published")
+             "sparse-annealed", "ewp", "ewp-between", "ewp-published", "mixture", "agglomerative")
 
 run_trials <- function(rows, k, truth, lambda, scale, wbound, methods, n_trials, seed,
-                       init = "random", ..., call) {
+                       init = "random", replicates = "starts", ..., call) {
   k <- as_count(k, "k")
   if (is.null(methods)) methods <- c("kmeans", "wkmeans", "power", "sparse", "ewp")
   lambda <- as_penalty(lambda)
@@ -14,6 +14,7 @@ run_trials <- function(rows, k, truth, lambda, scale, wbound, methods, n_trials,
     n_trials = as_count(if (is.null(n_trials)) 20 else n_trials, "n_trials"),
     scale = if (!left_raw(scale, lambda)) as_scaling(scale),
     init = as_choice(init, "init", c("random", "k-means++")),
+    replicates = as_choice(replicates, "replicates", c("starts", "bootstrap")),
     lam = lambda,
     wbound = if (identical(wbound, "auto")) "gap" else wbound,
     random_state = as_seed(seed),
@@ -35,10 +36,12 @@ run_trials <- function(rows, k, truth, lambda, scale, wbound, methods, n_trials,
       clusters = lapply(stats::setNames(names, names), function(name) {
         labels <- from_matrix(reticulate::py_get_item(found$labels, name), columns = row_labels(rows$x))
         storage.mode(labels) <- "integer"
+        labels[labels < 0L] <- NA # rows that a resample does not hold
         labels + 1L
       }),
       settings = from_python(found$settings), measures = unlist(from_python(found$measures)),
       reference = from_python(found$reference), scaling = from_python(found$scaling),
+      replicates = options$replicates,
       k = k, n = nrow(rows$x), p = ncol(rows$x), complete = from_python(found$complete),
       seed = options$random_state, call = call
     ),
@@ -70,18 +73,26 @@ counted_from_one <- function(table) {
 
 #' @export
 print.ewp_trials <- function(x, digits = 3L, ...) {
-  cat("Comparison over ", counted(max(x$scores$trial), "start"), ", ", x$n, " observations, ", x$p,
+  resampled <- identical(x$replicates, "bootstrap")
+  unit <- if (resampled) "resample" else "start"
+  cat("Comparison over ", counted(max(x$scores$trial), unit), ", ", x$n, " observations, ", x$p,
       " features (", if (x$scaling == "standard") "standardised" else "raw", "), ", x$k,
       " clusters\n\n", sep = "")
   print(rounded(x$table, digits), row.names = FALSE)
-  notes <- "Means over the starts; _sd: standard deviations."
+  notes <- paste0("Means over the ", unit, "s; _sd: standard deviations.")
   if (!is.null(x$reference) && nrow(x$table) > 1L) {
-    notes <- c(notes, paste0("_p: Wilcoxon's signed-rank test against ", x$reference, "."))
+    notes <- c(
+      notes,
+      paste0("_p: Wilcoxon's signed-rank test against ", x$reference, ". ",
+             if (resampled) "The resamples are of the same rows: it speaks of these data."
+             else paste("It speaks of starts on these data, and of no other data:",
+                        "see replicates = \"bootstrap\"."))
+    )
   }
   if (!"nmi" %in% x$measures) {
     notes <- c(notes, "Measures without known groups count all features alike.")
   }
-  if (!x$complete) notes <- c(notes, "Interrupted: finished starts only.")
+  if (!x$complete) notes <- c(notes, paste0("Interrupted: finished ", unit, "s only."))
   cat("\n", paste0(strwrap(notes, exdent = 2L), "\n"), sep = "")
   invisible(x)
 }

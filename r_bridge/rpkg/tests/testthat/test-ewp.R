@@ -307,7 +307,7 @@ test_that("subset and na.action choose rows as in lm", {
   excluded <- ewp(~ ., holes, 3, lambda = 20, scale = TRUE, seed = 1, na.action = na.exclude)
   expect_identical(which(is.na(predict(excluded))), c(3L, 70L), ignore_attr = TRUE)
   expect_identical(dim(fitted(excluded)), c(150L, 4L))
-  expect_s3_class(ewp_bootstrap(omitted, holes, n_boot = 2, n_jackknife = 0, seed = 1), "ewp_bootstrap")
+  expect_s3_class(ewp_bootstrap(omitted, holes, n_boot = 40, n_jackknife = 0, seed = 1), "ewp_bootstrap")
   expect_error(ewp(numbers, 3, subset = 200), "subset must be")
   expect_error(ewp(numbers, 3, na.action = 7), "na.action")
 })

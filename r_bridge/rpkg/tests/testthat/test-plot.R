@@ -57,7 +57,7 @@ test_that("graphical parameters take the place of the defaults", {
     plot(fit, "clusters", data = iris, col = as.integer(iris$Species), pch = as.integer(iris$Species))
     expect_invisible(plot(as_sparcl(fit)))
     expect_invisible(plot(as_sparcl(fit), col = "red", xlim = c(0, 2), cex = 0.8))
-    resampled <- ewp_bootstrap(fit, iris, n_boot = 3, n_jackknife = 0, seed = 1)
+    resampled <- ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 0, seed = 1)
     plot(resampled, col = "red", xlim = c(0, 1), xlab = "w", cex = 0.7)
     grown <- ewp_consistency(fit, iris, sizes = c(30, 60), n_rep = 2, seed = 1)
     plot(grown, xlim = c(10, 500), ylim = c(1e-3, 10), cex = 2, col = c("red", "blue"), xlab = "n")
@@ -75,9 +75,9 @@ test_that("autoplot draws all results with ggplot2", {
   skip_if_not_installed("ggplot2")
   fit <- iris_fit()
   found <- list(
-    fit, ewp_bootstrap(fit, iris, n_boot = 3, n_jackknife = 0, seed = 1),
+    fit, ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 0, seed = 1),
     ewp_consistency(fit, iris, sizes = c(30, 60), n_rep = 2, seed = 1),
-    ewp_stability(fit, iris, n_boot = 3, seed = 1), ewp_test_features(fit, iris, n_perm = 19, seed = 1),
+    ewp_stability(fit, iris, n_boot = 3, seed = 1), ewp_test_features(fit, iris, seed = 1),
     ewp_select_lambda(numbers, 3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_select_k(numbers, 2:3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_compare(numbers, 3, lambda = 20, scale = TRUE, wbound = 1.4, seed = 1),

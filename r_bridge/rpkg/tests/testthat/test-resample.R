@@ -12,13 +12,13 @@ test_that("ewp_bootstrap gives Python's intervals", {
   skip_without_python()
   x <- groups(120, 5)
   fit <- ewp(x, 3, lambda = 8, seed = 3)
-  resampled <- ewp_bootstrap(fit, x, n_boot = 10, n_jackknife = 6, seed = 5)
+  resampled <- ewp_bootstrap(fit, x, n_boot = 40, n_jackknife = 6, seed = 5)
   expect_s3_class(resampled, c("ewp_bootstrap", "list"), exact = TRUE)
   python <- in_python(x = x, c(
     "r = ewp.fit(X, 3, 8.0, random_state=3)",
-    "b = r.bootstrap(n_boot=10, n_jackknife=6, random_state=5)",
+    "b = r.bootstrap(n_boot=40, n_jackknife=6, random_state=5)",
     "i = b.weight_intervals(); show('lower', i['lower']); show('upper', i['upper'])",
-    "show('draws', b.weight_draws); show('centers', b.centroid_intervals()['upper'])"
+    "show('jaccard', b.clusters['jaccard']); show('draws', b.weight_draws); show('centers', b.centroid_intervals()['upper'])"
   ))
   expect_equal(resampled$weights$lower, python$lower, tolerance = 1e-10)
   expect_equal(resampled$weights$upper, python$upper, tolerance = 1e-10)
@@ -26,10 +26,20 @@ test_that("ewp_bootstrap gives Python's intervals", {
   expect_equal(resampled$centers$upper, python$centers, tolerance = 1e-6)
   expect_identical(resampled$weights$feature, names(fit$weights))
   expect_setequal(resampled$centers$cluster, 1:3)
-  expect_output(print(resampled), "10 resamples")
+  expect_equal(resampled$clusters$jaccard, python$jaccard, tolerance = 1e-10)
+  expect_identical(resampled$clusters$cluster, 1:3)
+  expect_output(print(resampled), "40 resamples.*dissolved")
+  expect_output(print(resampled), "Every cluster is found again in all resamples.")
+  resampled$clusters$dissolved[2] <- 13
+  expect_output(print(resampled), "In 13 of 40 resamples cluster 2 is another one.")
   drawing(expect_invisible(plot(resampled)))
-  without <- ewp_bootstrap(fit, x, n_boot = 5, n_jackknife = 0, seed = 5)
-  expect_identical(without$method, "percentile")
+  expect_warning(
+    without <- ewp_bootstrap(fit, x, n_boot = 5, n_jackknife = 0, start = "estimates", seed = 5),
+    "5 resamples are too few for 95 % intervals", fixed = TRUE
+  )
+  expect_identical(unique(without$weights$method), "percentile")
+  expect_identical(without$start, "estimates")
+  expect_output(print(without), "without a jackknife")
 })
 
 test_that("ewp_bootstrap refuses what makes no sense", {
@@ -44,7 +54,8 @@ test_that("ewp_bootstrap refuses what makes no sense", {
   expect_error(ewp_bootstrap(fit, numbers, level = 1), "level")
   expect_error(ewp_bootstrap(fit, numbers, method = "basic"), "method")
   expect_error(ewp_bootstrap(fit, numbers, threshold = 2), "threshold")
-  expect_error(ewp_bootstrap(fit, numbers, n_boot = 3, n_jackknife = 0, method = "bca"), "jackknife")
+  expect_error(ewp_bootstrap(fit, numbers, start = "random"), "start")
+  expect_error(ewp_bootstrap(fit, numbers, n_boot = 40, n_jackknife = 0, method = "bca"), "jackknife")
 })
 
 test_that("ewp_consistency gives Python's errors and slopes", {
@@ -89,15 +100,15 @@ test_that("ewp_consistency refuses what makes no sense", {
 
 test_that("confint gives the intervals of the weights", {
   fit <- iris_fit()
-  resampled <- ewp_bootstrap(fit, iris, n_boot = 20, n_jackknife = 0, seed = 1)
+  resampled <- ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 0, seed = 1)
   ends <- confint(resampled)
   expect_identical(dimnames(ends), list(names(numbers), c("2.5 %", "97.5 %")))
   expect_equal(unname(ends[, 1]), resampled$weights$lower)
-  expect_equal(confint(fit, x = iris, n_boot = 20, n_jackknife = 0, seed = 1), ends)
+  expect_equal(confint(fit, x = iris, n_boot = 40, n_jackknife = 0, seed = 1), ends)
   narrow <- confint(resampled, "Petal.Width", level = 0.5)
   expect_identical(dimnames(narrow), list("Petal.Width", c("25 %", "75 %")))
   expect_true(narrow[1] >= ends["Petal.Width", 1] && narrow[2] <= ends["Petal.Width", 2])
-  bca <- ewp_bootstrap(fit, iris, n_boot = 20, n_jackknife = 5, seed = 1)
+  bca <- ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 5, method = "bca", seed = 1)
   expect_error(confint(bca, level = 0.5), "ewp_bootstrap(level = 0.5)", fixed = TRUE)
 })
 
@@ -131,27 +142,28 @@ test_that("ewp_test_features gives Python's p-values", {
   skip_without_python()
   x <- groups(120, 5)
   fit <- ewp(x, 3, lambda = 8, seed = 3)
-  found <- ewp_test_features(fit, x, n_perm = 99, seed = 5)
+  found <- ewp_test_features(fit, x, seed = 5)
   python <- in_python(x = x, c(
     "r = ewp.fit(X, 3, 8.0, random_state=3)",
-    "t = r.test_features(99, random_state=5).table",
-    "show('p', t['p_value']); show('bh', t['p_bh']); show('earned', t['earned'])"
+    "t = r.test_features(random_state=5).table",
+    "show('p', t['p_value']); show('bh', t['p_bh']); show('r2', t['partial_r2'])"
   ))
   expect_equal(found$table$p_value, python$p)
   expect_equal(found$table$p_bh, python$bh)
-  expect_equal(found$table$earned, python$earned, tolerance = 1e-8)
+  expect_equal(found$table$partial_r2, python$r2, tolerance = 1e-8)
   expect_identical(found$table$feature, names(fit$weights))
   expect_output(print(found), "2 of 5 tested columns")
+  expect_output(print(found), "Null hypothesis: given the other columns")
   drawing(expect_invisible(plot(found)))
 })
 
 test_that("results of all classes have tidy and glance, with broom's names", {
   skip_if_not_installed("generics")
   fit <- iris_fit()
-  resampled <- ewp_bootstrap(fit, iris, n_boot = 3, n_jackknife = 0, seed = 1)
+  resampled <- ewp_bootstrap(fit, iris, n_boot = 40, n_jackknife = 0, seed = 1)
   expect_named(generics::tidy(resampled),
                c("term", "estimate", "std.error", "bias", "conf.low", "conf.high", "selected"))
-  tested <- generics::tidy(ewp_test_features(fit, iris, n_perm = 19, seed = 1))
+  tested <- generics::tidy(ewp_test_features(fit, iris, seed = 1))
   expect_true(all(c("term", "estimate", "p.value", "adj.p.value") %in% names(tested)))
   stable <- ewp_stability(fit, iris, n_boot = 3, seed = 1)
   expect_identical(levels(generics::tidy(stable)$cluster), c("1", "2", "3"))
@@ -161,7 +173,7 @@ test_that("results of all classes have tidy and glance, with broom's names", {
   expect_identical(as.integer(generics::augment(compared, iris)$.cluster.EWP), compared$fits$EWP$cluster)
   found <- list(
     resampled, stable, compared, ewp_consistency(fit, iris, sizes = c(30, 60), n_rep = 2, seed = 1),
-    ewp_test_features(fit, iris, n_perm = 19, seed = 1), ewp_agreement(fit, iris$Species),
+    ewp_test_features(fit, iris, seed = 1), ewp_agreement(fit, iris$Species),
     ewp_select_lambda(numbers, 3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_select_k(numbers, 2:3, nlambda = 2, cv = 2, scale = TRUE, seed = 1),
     ewp_compare(numbers, 3, lambda = 20, scale = TRUE, methods = "kmeans", n_trials = 2, seed = 1)
