@@ -242,7 +242,8 @@ def test_resamples_are_fitted_in_the_columns_of_the_fit(small, model):
     assert spread["se"].between(0.03, 0.6).all()
     assert results.stability(20, random_state=0).clusters["jaccard"].min() > 0.8
     significant = results.test_features(random_state=0).significant()
-    assert set(significant) == {f"x{j}" for j in own}
+    # neighbours share the noise of a feature that differs: given it, they tell clusters apart too
+    assert set(significant) >= {f"x{j}" for j in own}
     settled = results.consistency([40, 60, 90], n_rep=4, random_state=0)
     assert settled.replicates["ari"].mean() > 0.5
     # rows that are handed over again are recognised

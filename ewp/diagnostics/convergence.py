@@ -367,7 +367,7 @@ def _rate_words(lower: float, upper: float) -> str:
     if not np.isfinite(lower):
         return "without an interval"
     if lower <= -0.5 <= upper:
-        return "which holds the theorem's -1/2" + (", and 0 too" if upper >= 0 else "")
+        return "which contains the theorem's -1/2" + (", and 0 too" if upper >= 0 else "")
     if upper < -0.5:
         return "steeper than -1/2"
     return "flatter than -1/2" + (" and not different from 0" if upper >= 0 >= lower else "")

@@ -174,7 +174,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     elif evidence is not None:
         yield (
             "Gain over 1 cluster: held-out log-density per observation under these clusters, minus "
-            "that under a single one, in nats (natural logarithm)."
+            "that under a single one, in nats (natural logarithm); the rows that are scored have "
+            "no part in the choice of the penalty."
         )
     if (told := starts_note(results)) is not None:
         yield told

@@ -173,8 +173,11 @@ def test_names_given_by_the_user_bind_and_names_given_for_want_of_others_do_not(
     found = ewp.fit(own, 2, 100.0, random_state=0)
     found.save(tmp_path / "fit")
     for results in (found, ewp.EWPResults.load(tmp_path / "fit")):
-        with pytest.raises(ValueError, match="in another order"):
-            results.predict(own[["x1", "x0", "x2", "x3"]])
+        # found by name, in any order
+        turned = results.predict(own[["x1", "x0", "x2", "x3"]])
+        np.testing.assert_array_equal(turned, results.predict(own))
+        with pytest.raises(ValueError, match="x9"):
+            results.predict(own.rename(columns={"x1": "x9"}))
     assert len(ewp.fit(GROUPS, 2, 100.0, random_state=0).predict(NAMED)) == 60
 
 

@@ -52,7 +52,7 @@ def test_errors_against_the_population_fall_at_the_rate_of_the_theorem(found):
         assert slope["lower"] <= -0.5 <= slope["upper"]
     assert found.verdict == "seen"
     assert "Consistency is seen" in str(found)
-    assert "which holds the theorem's -1/2" in " ".join(str(found).split())
+    assert "which contains the theorem's -1/2" in " ".join(str(found).split())
 
 
 def test_errors_against_the_full_fit_fall_too(results):

@@ -93,6 +93,7 @@ def test_the_summary_explains_what_it_prints(iris):
     for term in (
         "Gain over 1 cluster: held-out log-density per observation",
         "in nats (natural logarithm)",
+        "the rows that are scored have no part in the choice of the penalty",
         "f_-inf: weighted squared distances",
         "withinss: the sum of these distances",
         "Effective features: exponential of the entropy",

@@ -300,7 +300,12 @@ def test_starts_survive_a_file(several, tmp_path):
 @pytest.mark.parametrize(
     ("counts", "made", "said", "unsaid"),
     [
-        ([0, 3], 5, "None of 5 starts found the best objective: it comes from a fold", "found by"),
+        (
+            [0, 3],
+            5,
+            "None of 5 starts found the best objective: it comes from the fit before this one.",
+            "found by",
+        ),
         ([1, 3], 5, "Best objective found by 1 of 5 starts. Another start may find", "Adjusted"),
         (
             [4, 1],
