@@ -83,7 +83,7 @@ def profile(
     >>> results.profile().clusters["size"].tolist()
     [56, 52, 42]
     """
-    source = fitted_data(results, X, sample_weight)
+    source = fitted_data(results, X, sample_weight, as_given=True)
     names, used = results.feature_names, source.used
     rows, labels = source.X[used], source.labels[used]
     weight = np.ones(len(used)) if source.weight is None else source.weight[used]
