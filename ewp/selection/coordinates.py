@@ -102,15 +102,14 @@ def _of_observed(
     absent: np.ndarray,
 ) -> Array:
     """Describe every column by its observed values, and put conditional means between them."""
-    order, distinct = canonical
+    order, group = canonical[0], np.cumsum(canonical[1])
     found = np.zeros(X.shape)
     for column in range(X.shape[1]):
         seen = ~absent[:, column]
         if not seen.any():
             continue
         place, here = np.cumsum(seen) - 1, seen[order]
-        # equal rows are observed in the same columns
-        own = place[order[here]], distinct[here]
+        own = place[order[here]], np.diff(group[here], prepend=0) > 0
         mass = None if weight is None else weight[seen]
         values = scoring_coordinates(X[seen, column : column + 1], mass, own)
         found[seen, column] = values[:, 0]
