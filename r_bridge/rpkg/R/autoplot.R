@@ -127,6 +127,14 @@ autoplot.ewp_stability <- function(object, ...) {
 
 #' @rdname autoplot.ewp
 #' @exportS3Method ggplot2::autoplot
+autoplot.ewp_refine <- function(object, ...) {
+  ggplot2::ggplot(uncertainty_frame(object), aes_of(x = "place", y = "uncertainty", colour = "rows")) +
+    ggplot2::geom_point() + ggplot2::scale_colour_manual(values = c(stay = PALETTE[1L], move = PALETTE[4L])) +
+    ggplot2::labs(x = "rows from sure to unsure, %", y = "1 - largest probability")
+}
+
+#' @rdname autoplot.ewp
+#' @exportS3Method ggplot2::autoplot
 autoplot.ewp_test_features <- function(object, top = 20L, ...) {
   table <- utils::head(object$table[order(-object$table$weight), ], as_count(top, "top"))
   table$feature <- factor(table$feature, rev(table$feature))
@@ -138,6 +146,19 @@ autoplot.ewp_test_features <- function(object, top = 20L, ...) {
     ggplot2::scale_colour_manual(values = c("BH at most 0.05" = PALETTE[4L], above = "#999999")) +
     ggplot2::labs(x = "minus the decimal logarithm of the p-value, given the other columns", y = NULL,
                   colour = NULL)
+}
+
+#' @rdname autoplot.ewp
+#' @exportS3Method ggplot2::autoplot
+autoplot.ewp_test_differences <- function(object, top = 20L, ...) {
+  table <- drawn_differences(object, top)
+  table$told <- ifelse(table$significant, "Holm at most 0.05", "above")
+  ggplot2::ggplot(table, aes_of(x = "size", y = "feature", colour = "clusters", shape = "told")) +
+    ggplot2::geom_vline(xintercept = -log10(0.05), linetype = 3) +
+    ggplot2::geom_point(size = 2.5, na.rm = TRUE) +
+    ggplot2::scale_shape_manual(values = c("Holm at most 0.05" = 19, above = 1)) +
+    ggplot2::scale_colour_manual(values = rep_len(PALETTE, nlevels(table$clusters))) +
+    ggplot2::labs(x = "minus the decimal logarithm of the p-value", y = NULL, shape = NULL)
 }
 
 #' @rdname autoplot.ewp

@@ -16,18 +16,25 @@
 #'   [ewp_bootstrap()]: one row per column, with `term`, `estimate` (the weight), `std.error`, `bias`,
 #'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
 #'   `partial.r2`, `p.means`, `p.spreads`, `p.modes`, `p.value`, `adj.p.value` (Benjamini and Hochberg)
-#'   and `p.holm`. Of
+#'   and `p.holm`. Of [ewp_test_differences()]: `term` (the column), `contrast` (which clusters), `weight`,
+#'   `estimate` (the difference), `statistic`, `p.value`, `p.holm`, `adj.p.value`, `p.naive`. Of
 #'   [ewp_consistency()]: one row per error, with `term`, `estimate` (its slope), `std.error`,
 #'   `conf.low`, `conf.high`, `verdict`. Of [ewp_stability()]: one row per cluster. Of
 #'   [ewp_select_lambda()] and [ewp_select_k()]: one row per candidate, with `estimate` (the criterion)
-#'   and `std.error`. Of [ewp_compare()]: one row per method. Of [ewp_agreement()]: one row per cluster.
+#'   and `std.error`. Of [ewp_compare()]: one row per method. Of [ewp_agreement()]: one row per cluster. Of
+#'   [ewp_refine()]: one row per cluster with the centre, `size`, `proportion`, `uncertainty` (its mean) and
+#'   `cluster`. Of [ewp_profile()]: one row per line of its table and cluster, with `term`, `statistic`,
+#'   `value`, `cluster`, `mean`, `sd` and `count`.
 #'
 #'   `glance()`: one row. Of a fit `totss`, `tot.withinss`, `betweenss`, `iter`, `lambda`, `s0`,
-#'   `objective`, `effective.features`, `n.obs`, `n.clusters`, `converged`.
+#'   `objective`, `effective.features`, `n.obs`, `n.clusters`, `converged`. Of [ewp_refine()] `model`,
+#'   `df.t`, `gain` with `std.error`, `moved`, `logLik`, `df`, `BIC`, `ICL`, `n.obs`, `n.clusters`,
+#'   `converged`.
 #'
 #'   `augment()` of a fit: the data with `.cluster` and `.distance`, the weighted distance to the
-#'   cluster's centre; of a selection that of the fit it chose; of [ewp_stability()] and
-#'   [ewp_compare()] the data with what they say of each row.
+#'   cluster's centre; of a selection that of the fit it chose; of [ewp_refine()] the data with `.cluster`
+#'   and `.uncertainty`, one minus the largest probability; of [ewp_stability()] and [ewp_compare()] the
+#'   data with what they say of each row.
 #' @examplesIf ewp_available() && requireNamespace("generics", quietly = TRUE)
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' generics::tidy(fit)
@@ -42,10 +49,14 @@ tidy.ewp <- function(x, ...) {
   statistics <- data.frame(
     size = x$size, withinss = x$withinss, cluster = factor(seq_along(x$size))
   )
-  taken <- names(statistics) %in% colnames(x$centers)
+  as_tibble_if_there(beside_centers(x$centers, statistics))
+}
+
+# Centres with figures of the clusters at the end; a figure whose name is that of a column gets a dot.
+beside_centers <- function(centers, statistics) {
+  taken <- names(statistics) %in% colnames(centers)
   names(statistics)[taken] <- paste0(".", names(statistics)[taken])
-  centers <- as.data.frame(x$centers, row.names = seq_along(x$size))
-  as_tibble_if_there(cbind(centers, statistics))
+  cbind(as.data.frame(centers, row.names = seq_len(nrow(centers))), statistics)
 }
 
 #' @rdname tidy.ewp
@@ -178,6 +189,24 @@ glance.ewp_test_features <- function(x, ...) {
 
 #' @rdname tidy.ewp
 #' @exportS3Method generics::tidy
+tidy.ewp_test_differences <- function(x, ...) {
+  table <- cbind(contrast = paste(x$table$i, "-", x$table$j), x$table)
+  as_tidy(table, c(term = "feature", contrast = "contrast", weight = "weight", estimate = "difference",
+                   statistic = "statistic", p.value = "p_value", p.holm = "p_holm", adj.p.value = "p_bh",
+                   p.naive = "p_naive"))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_test_differences <- function(x, ...) {
+  as_tibble_if_there(data.frame(
+    n.tested = sum(!is.na(x$table$p_value)), n.significant = sum(x$table$p_holm <= 0.05, na.rm = TRUE),
+    n.refits = x$n_refits, dimensions = x$dimensions, lower = x$lower, complete = x$complete
+  ))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
 tidy.ewp_select_lambda <- function(x, ...) {
   as_tidy(x$table, c(scaling = "scaling", dispersion = "dispersion", lambda = "lambda",
                      estimate = "mean", std.error = "se", effective.features = "effective_features",
@@ -265,4 +294,64 @@ tidy.ewp_agreement <- function(x, ...) {
 glance.ewp_agreement <- function(x, ...) {
   as_tibble_if_there(data.frame(ari = x$ari, nmi = x$nmi, same = x$same,
                                 weight.distance = x$weight_distance))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_refine <- function(x, ...) {
+  clusters <- refined_clusters(x)
+  statistics <- data.frame(
+    size = clusters$refined, proportion = clusters$proportion, uncertainty = clusters$uncertainty,
+    cluster = factor(clusters$cluster)
+  )
+  as_tibble_if_there(beside_centers(x$centers, statistics))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_refine <- function(x, ...) {
+  as_tibble_if_there(data.frame(
+    model = x$model, df.t = x$df.t, gain = x$gain, std.error = x$gain_se, moved = x$moved,
+    logLik = x$loglik, df = x$df, BIC = x$bic, ICL = x$icl, n.obs = length(x$cluster),
+    n.clusters = length(x$size), converged = x$converged
+  ))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::augment
+augment.ewp_refine <- function(x, data = NULL, newdata = NULL, ...) {
+  if (is.null(data) && is.null(newdata)) {
+    stop("data is missing: refined clusters do not hold their data", call. = FALSE)
+  }
+  out <- if (is.null(newdata)) fitted_part(x, data) else newdata
+  found <- predict.ewp_refine(x, out, "probability")
+  append_columns(out, list(
+    .cluster = factor(max.col(found, ties.method = "first"), seq_along(x$size)),
+    .uncertainty = 1 - apply(found, 1L, max)
+  ))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::tidy
+tidy.ewp_profile <- function(x, ...) {
+  table <- x$table
+  parts <- lapply(x$clusters$cluster, function(j) {
+    data.frame(
+      term = table$feature, statistic = table$statistic, value = table$value,
+      cluster = factor(j, x$clusters$cluster), mean = table[[paste0("mean_", j)]],
+      sd = table[[paste0("sd_", j)]], count = table[[paste0("count_", j)]]
+    )
+  })
+  as_tibble_if_there(do.call(rbind, parts))
+}
+
+#' @rdname tidy.ewp
+#' @exportS3Method generics::glance
+glance.ewp_profile <- function(x, ...) {
+  largest <- x$table$difference
+  as_tibble_if_there(data.frame(
+    n.obs = sum(x$clusters$size), n.clusters = nrow(x$clusters),
+    n.features = length(unique(x$table$feature)),
+    max.difference = if (all(is.na(largest))) NA_real_ else max(largest, na.rm = TRUE)
+  ))
 }

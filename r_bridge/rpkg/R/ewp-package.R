@@ -28,7 +28,7 @@
 #' Witten, D. M. and Tibshirani, R. (2010). A framework for feature selection in clustering.
 #' *Journal of the American Statistical Association* 105, 713--726.
 #'
-#' @importFrom stats coef confint fitted nobs predict
+#' @importFrom stats coef confint fitted logLik nobs predict
 #' @name ewp-package
 #' @aliases ewp-package
 #' @docType package

@@ -20,6 +20,13 @@
 #' divided by its variance; if it is `"decorrelate"` they are those of the uncorrelated columns). As the weights sum to 1 they are of the size of *one* column's sum of
 #' squares and not comparable with those of `kmeans()`; their ratio `betweenss / totss` is.
 #'
+#' @section Are there clusters at all?:
+#' `ewp()` makes as many clusters as it is asked for, of noise too. Where `lambda` is chosen the rows that were
+#' held out say whether there is evidence for more than one: whether they gain more than two standard
+#' errors above what parts of a single box-shaped cluster would. If not, `print()` and `summary()` say so
+#' in their first lines, and there is a warning of class `ewp_no_clusters`, which
+#' `tryCatch(ewp(x, 3), ewp_no_clusters = function(w) ...)` catches.
+#'
 #' @section Reproducibility:
 #' With `seed = NULL` the seed is drawn from R's random number generator, so that `set.seed()`
 #' governs `ewp()` as it does `kmeans()`. The seed that was used is in the result. The same data,
@@ -100,13 +107,17 @@
 #' \item{python}{How Python gives the fit again: `call`, a line of Python that calls the data X, the
 #'   `versions` it was made with, and the SHA-256 of the values as 64-bit floats, row by row.}
 #' \item{selection}{How `lambda = "auto"` was settled, if it was.}
+#' \item{evidence}{What held-out rows said of more than one cluster while `lambda` was chosen: `clear`,
+#'   whether they speak for it; `gain`, the mean log-density per held-out row in nats, minus that under a
+#'   single elliptical cluster, and its standard error `se`; `of_box`, what parts of a single box-shaped
+#'   cluster gain at most; `words`. `NULL` if `lambda` was given, or `k` is 1.}
 #' \item{sample_weight, terms}{Weights of the rows and terms of the formula, where given.}
 #' \item{na.action, kept, given}{Rows left out for missing values, numbers of the rows that were
 #'   used, and how many there were, where not all were used.}
 #' \item{call}{The call.}
 #'
 #' @seealso [predict.ewp()], [plot.ewp()], [summary.ewp()], [ewp_select_lambda()], [ewp_select_k()],
-#'   [ewp_bootstrap()], [ewp_compare()]
+#'   [ewp_profile()], [ewp_refine()], [ewp_bootstrap()], [ewp_compare()]
 #' @references
 #' Chakraborty, S., Paul, D., Das, S. and Xu, J. (2020). Entropy weighted power k-means clustering.
 #' *Proceedings of the 23rd International Conference on Artificial Intelligence and Statistics*,
@@ -261,6 +272,7 @@ as_ewp <- function(results, rows, seed, call) {
     )
   }
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
+  fit$evidence <- from_evidence(results)
   fit$starts <- from_frame(results$starts)
   fit$n.starts <- as.integer(from_python(results$n_starts))
   fit$python <- list(call = from_python(results$call), versions = from_python(results$versions),
@@ -294,17 +306,32 @@ selection_reason <- function(record) {
   if (!is.finite(chosen$score)) {
     return(paste(named(chosen), "is the middle of the grid: there are too few rows to choose."))
   }
+  short <- function(score) sprintf("%.4g", score)
+  best <- short(record$best_score)
+  standard <- paste0("(", best, ")")
+  # Records of before do not have it.
+  if (!is.null(record$family_best_score) && short(record$family_best_score) != best) {
+    standard <- sprintf("on these features (%s), which is as good as the best (%s)",
+                        short(record$family_best_score), best)
+  }
+  error <- if (is.finite(chosen$se)) sprintf(" (standard error %.2g)", chosen$se) else ""
   text <- sprintf(
-    "%s chosen by the %s criterion: %.4g %s (standard error %.2g), %s (%.4g) of %d candidates.", named(chosen),
-    record$criterion, chosen$score, record$unit, chosen$se, record$rule, record$best_score,
-    as.integer(record$candidates)
+    "%s chosen by the %s criterion: %.4g %s%s, %s %s of %s.", named(chosen), record$criterion, chosen$score,
+    record$unit, error, record$rule, standard, counted(as.integer(record$candidates), "candidate")
   )
   if (!is.null(record$runner_up)) {
     text <- sprintf("%s Next best: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
   }
-  text <- paste0(text, alike_penalties(record$alike))
+  text <- paste0(text, alike_penalties(record$alike), end_of_grid(record$end_of_grid))
   if (!record$complete) text <- paste(text, "The selection was interrupted: finished replicates only.")
   text
+}
+
+end_of_grid <- function(end) {
+  if (is.null(end)) return("")
+  meaning <- c(smallest = "one feature, or few, have nearly all of the weight there",
+               largest = "all weights are nearly equal there")
+  sprintf(" It is the %s penalty that was tried (%s).", end, meaning[[end]])
 }
 
 # Which penalties score as well, and whether their partitions agree.
@@ -317,13 +344,13 @@ alike_penalties <- function(alike) {
   if (is.null(alike$agreement)) return(paste0(text, "."))
   index <- sprintf("%.2g", alike$agreement)
   told <- if (index == "1") {
-    " and lead to the same partition."
+    " and lead to the same partition"
   } else if (alike$agreement >= 0.9) {
     sprintf(", and their partitions agree with this one: adjusted Rand index %s or more.", index)
   } else {
     sprintf(", but some of them lead to other partitions: adjusted Rand index %s.", index)
   }
-  paste0(text, told)
+  paste0(text, told, ".")
 }
 
 family_name <- function(scaling, dispersion) {

@@ -4,6 +4,7 @@
 print.ewp <- function(x, top = 10L, ...) {
   cat("EWP clustering with ", length(x$size), " clusters of sizes ",
       paste(x$size, collapse = ", "), "\n", sep = "")
+  if (lacks_evidence(x)) cat(verdict_line(x))
   if (!is.null(x$na.action)) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
   cat("\nCluster means:\n")
   print(x$centers, ...)
@@ -30,15 +31,18 @@ explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
 
 #' Summary of a fit
 #'
-#' @param object A fit made by [ewp()].
-#' @param top Number of columns to list, heaviest first.
+#' @param object A fit made by [ewp()], or what [ewp_refine()] returned.
+#' @param top Number of columns to list, heaviest first; of refined clusters also of mixtures.
 #' @param x What `summary()` returned.
 #' @param digits Number of significant digits.
 #' @param ... Ignored.
 #'
 #' @return A list of class `"summary.ewp"` with the data frames `clusters` (size, share of the rows,
 #'   sum of squares in the weighted metric) and `features` (weight, share of the column's variance
-#'   that lies between the clusters, centres), the figures above them, and `notes` in words.
+#'   that lies between the clusters, centres), the figures above them, `evidence` (see [ewp()]), and
+#'   `notes` in words. Of refined clusters one of class `"summary.ewp_refine"` with `clusters` (rows before and
+#'   after, proportion, mean uncertainty), `centers`, `covariance`, `moves`, `features`, `candidates` and
+#'   `notes`.
 #' @examplesIf ewp_available()
 #' summary(ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1))
 #' @export
@@ -69,7 +73,8 @@ summary.ewp <- function(object, top = 10L, ...) {
       dispersion = object$dispersion, objective = object$objective, totss = object$totss,
       betweenss = object$betweenss, effective_features = object$effective_features,
       iter = object$iter, phases = phase_counts(object$trace), converged = object$converged,
-      clusters = clusters, features = features, notes = fit_notes(object, order, top)
+      evidence = object$evidence, clusters = clusters, features = features,
+      notes = fit_notes(object, order, top)
     ),
     class = "summary.ewp"
   )
@@ -97,6 +102,14 @@ fit_notes <- function(object, order, top) {
   if (!object$converged) {
     notes <- c(notes, paste("NOT CONVERGED: the estimates are not yet a fixed point;",
                             "raise iter.max or tol."))
+  }
+  if (lacks_evidence(object)) {
+    notes <- c(notes, object$evidence$words)
+  } else if (!is.null(object$evidence)) {
+    notes <- c(notes, paste(
+      "gain over 1 cluster: held-out log-density per row under these clusters, minus that under a single",
+      "one, in nats (natural logarithm)."
+    ))
   }
   if (isTRUE(object$n.starts > 1L)) {
     agreeing <- object$starts$starts[1L]
@@ -136,13 +149,17 @@ fit_notes <- function(object, order, top) {
 #' @rdname summary.ewp
 #' @export
 print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
-  cat("Entropy weighted power k-means\n\nCall:\n")
+  cat("Entropy weighted power k-means", if (lacks_evidence(x)) paste0(": ", NO_CLUSTERS), "\n\nCall:\n",
+      sep = "")
   print(x$call)
   cat("\n", x$n, " observations, ", x$p, " features, ", x$k, " clusters\n", sep = "")
   number <- function(value) format(value, digits = digits)
   facts <- c(
     "penalty lambda" = sprintf("%s (%s per row)", number(x$lambda), number(x$lambda / x$n)),
     "scaling, form" = paste0(x$scaling, ", ", x$dispersion),
+    if (!is.null(x$evidence)) {
+      c("gain over 1 cluster" = sprintf("%.2g (se %.2g)", x$evidence$gain, x$evidence$se))
+    },
     "objective" = number(x$objective),
     "between / total SS" = sprintf("%.1f %%", 100 * explained_share(x)),
     "effective features" = number(x$effective_features),

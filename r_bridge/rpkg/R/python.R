@@ -250,6 +250,9 @@ python_message <- function(error) {
   sub("[.[:space:]]+$", "", in_r_words(text))
 }
 
+# Python's warnings that have a class of their own in R too, so that they can be told from others.
+WARNING_CLASSES <- c(NoClustersWarning = "ewp_no_clusters")
+
 # Call a Python function: exceptions become R errors, the package's warnings R warnings.
 call_python <- function(f, ...) {
   warnings <- reticulate::import("warnings", convert = FALSE)
@@ -267,12 +270,14 @@ call_python <- function(f, ...) {
     f(...), error = function(e) stop(python_message(e), call. = FALSE)
   )
   leave()
-  told <- vapply(seq_len(reticulate::py_len(caught)) - 1L, function(i) {
+  told <- lapply(seq_len(reticulate::py_len(caught)) - 1L, function(i) {
     one <- reticulate::py_get_item(caught, i)
     text <- reticulate::py_str(one$message)
-    of_values <- identical(reticulate::py_to_r(one$category$`__name__`), "OutlierWarning")
-    if (of_values) in_r_numbers(text) else text
-  }, "")
-  for (text in unique(told)) warning(in_r_words(text), call. = FALSE)
+    category <- reticulate::py_to_r(one$category$`__name__`)
+    if (category == "OutlierWarning") text <- in_r_numbers(text)
+    own <- WARNING_CLASSES[intersect(category, names(WARNING_CLASSES))]
+    warningCondition(in_r_words(text), class = unname(own))
+  })
+  for (one in unique(told)) warning(one)
   value
 }

@@ -74,6 +74,15 @@ number_of_clusters <- function(centers, k) {
   k
 }
 
+# The numbers of clusters to try, under the name that Python has for them or one of the two of ewp().
+numbers_to_try <- function(ks, centers, k, stated) {
+  given <- c("ks", "centers", "k")[c(stated, !missing(centers), !missing(k))]
+  if (length(given) > 1L) {
+    stop(paste(given, collapse = " and "), " are names of the same argument: give one of them", call. = FALSE)
+  }
+  if (!missing(centers)) centers else if (!missing(k)) k else ks
+}
+
 # The call of a result. Data that stand in it themselves, as after do.call(), are described instead:
 # they would be stored with every fit, and printed.
 call_of <- function(name, call) {

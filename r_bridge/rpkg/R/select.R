@@ -82,18 +82,24 @@ select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv =
 #' Choose the number of clusters without labels
 #'
 #' For every number the penalty is chosen as in [ewp_select_lambda()], on the same folds; then the
-#' smallest number within one standard error of the best is taken. With `criterion = "strength"` it is
-#' the largest number whose prediction strength is at least 0.8 (Tibshirani and Walther 2005).
+#' smallest number within one standard error of the best is taken. Numbers above one compete only if
+#' held-out rows speak for more than one cluster; where none does, the number is one, if that was tried.
+#' With `criterion = "strength"` it is the largest number whose prediction strength is at least 0.8
+#' (Tibshirani and Walther 2005).
 #'
 #' @inheritParams ewp_select_lambda
-#' @param centers,k Numbers of clusters to try; two names of one argument.
+#' @param ks,centers,k Numbers of clusters to try; three names of one argument.
 #' @param rule `"1se"` takes the smallest number within one standard error of the best, `"max"` the
 #'   best. `NULL` takes the Python package's default.
-#' @return A list of class `"ewp_select_k"`: `table` (a data frame, one row per number), `k`,
-#'   `criterion`, `unit`, `rule` (in words), `fit` (at the chosen number), `fits` (at all numbers,
-#'   named) and `call`. It can be printed and plotted.
+#' @return A list of class `"ewp_select_k"`: `table` (a data frame, one row per number: `k`, the penalty chosen
+#'   for it with `scaling` and `dispersion`, `mean` and `se` of the criterion, `lead` of the best
+#'   number over it and the standard error `se_lead` of this difference, and with the predictive
+#'   criterion `evidence`, whether held-out rows speak for more than one cluster), `k`,
+#'   `evidence` (whether they do at any number; `NULL` for other criteria), `criterion`, `unit`, `rule` (in
+#'   words), `fit` (at the chosen number), `fits` (at all numbers, named), `complete` and `call`. It can
+#'   be printed and plotted.
 #' @examplesIf ewp_available()
-#' chosen <- ewp_select_k(iris[, 1:4], 2:4, scale = TRUE, nlambda = 3, cv = 3, seed = 1)
+#' chosen <- ewp_select_k(iris[, 1:4], 1:4, scale = TRUE, nlambda = 3, cv = 3, seed = 1)
 #' chosen
 #' plot(chosen)
 #' @export
@@ -103,45 +109,48 @@ ewp_select_k <- function(x, ...) {
 
 #' @rdname ewp_select_k
 #' @export
-ewp_select_k.default <- function(x, centers, lambda = NULL, criterion = "predictive", cv = 5,
+ewp_select_k.default <- function(x, ks = 1:8, lambda = NULL, criterion = "predictive", cv = 5,
                                  rule = NULL, nlambda = 10, seed = NULL, subset, na.action = NULL,
-                                 ..., k) {
+                                 ..., centers, k) {
   call <- call_of("ewp_select_k", match.call())
-  centers <- number_of_clusters(centers, k)
+  ks <- numbers_to_try(ks, centers, k, stated = !missing(ks))
   chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
-  select_k(default_rows(x, chosen, na.action), centers, lambda, criterion, cv, rule, nlambda, seed,
+  select_k(default_rows(x, chosen, na.action), ks, lambda, criterion, cv, rule, nlambda, seed,
            ..., call = call)
 }
 
 #' @rdname ewp_select_k
 #' @export
-ewp_select_k.formula <- function(formula, data = NULL, centers, ..., subset, na.action = NULL, k) {
+ewp_select_k.formula <- function(formula, data = NULL, ks = 1:8, ..., subset, na.action = NULL, centers,
+                                 k) {
   call <- call_of("ewp_select_k", match.call())
-  centers <- number_of_clusters(centers, k)
+  ks <- numbers_to_try(ks, centers, k, stated = !missing(ks))
   chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
-  select_k(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
+  select_k(formula_rows(formula, data, chosen, na.action), ks, ..., call = call)
 }
 
-select_k <- function(rows, k, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
+select_k <- function(rows, ks, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
                      nlambda = 10, seed = NULL, ..., call) {
-  if (!is.numeric(k) || !length(k)) {
-    stop("k must hold the numbers of clusters to try, such as 2:6", call. = FALSE)
+  if (!is.numeric(ks) || !length(ks)) {
+    stop("ks must hold the numbers of clusters to try, such as 1:6", call. = FALSE)
   }
-  ks <- sort(unique(vapply(k, as_count, 1L, "k")))
+  ks <- sort(unique(vapply(ks, as_count, 1L, "ks")))
   options <- selection_options(rows, NA, lambda, criterion, cv, rule, nlambda, seed, ...)
   found <- run_python("select_k", rows$x, as.list(ks), options = options)
   table <- in_r_columns(from_frame(found$table))
   table$k <- as.integer(table$k)
   chosen <- as.integer(from_python(found$k))
-  fits <- lapply(ks, function(number) {
+  # An interrupted selection has fewer than were asked for.
+  fits <- lapply(table$k, function(number) {
     as_ewp(reticulate::py_get_item(found$fits, number), rows, options$random_state, call)
   })
-  names(fits) <- ks
+  names(fits) <- table$k
   structure(
     list(
-      table = table, k = chosen, criterion = from_python(found$criterion),
-      unit = from_python(found$unit), rule = from_python(found$rule),
-      fit = fits[[as.character(chosen)]], fits = fits, call = call
+      table = table, k = chosen, evidence = if (!is.null(table$evidence)) any(table$evidence),
+      criterion = from_python(found$criterion), unit = from_python(found$unit),
+      rule = from_python(found$rule), fit = fits[[as.character(chosen)]], fits = fits,
+      complete = from_python(found$complete), call = call
     ),
     class = c("ewp_select_k", "list")
   )
@@ -177,7 +186,9 @@ in_r_columns <- function(table) {
 
 #' @export
 print.ewp_select_lambda <- function(x, digits = 4L, ...) {
-  cat("Selection of lambda, ", x$criterion, " criterion\n\n", sep = "")
+  cat("Selection of lambda, ", x$criterion, " criterion\n", sep = "")
+  if (lacks_evidence(x$fit)) cat(verdict_line(x$fit))
+  cat("\n")
   columns <- c("scaling", "dispersion", "lambda", "mean", "se", "effective_features", "stability",
                "replicates")
   table <- x$table[intersect(columns, names(x$table))]
@@ -204,12 +215,39 @@ rounded <- function(table, digits) {
 
 #' @export
 print.ewp_select_k <- function(x, digits = 4L, ...) {
-  cat("Selection of the number of clusters, ", x$criterion, " criterion\n\n", sep = "")
+  cat("Selection of the number of clusters, ", x$criterion, " criterion",
+      if (isFALSE(x$evidence)) paste0(": ", NO_CLUSTERS), "\n\n", sep = "")
   table <- x$table
+  if (!is.null(table$evidence)) table$evidence <- ifelse(table$evidence, "yes", "no")
   table[[" "]] <- ifelse(table$k == x$k, "<- chosen", "")
   print(rounded(table, digits), row.names = FALSE)
-  cat("\nk = ", x$k, ": ", x$rule, ".\nmean: ", x$unit, ".\n", sep = "")
+  cat("\n", paste0(strwrap(select_k_notes(x), exdent = 2L), "\n"), sep = "")
   invisible(x)
+}
+
+select_k_notes <- function(x) {
+  tried <- x$table$k
+  c(
+    sprintf("k = %d: %s.", x$k, x$rule),
+    sprintf("mean: %s.", x$unit),
+    if ("lead" %in% names(x$table)) {
+      paste("lead: mean score of the best number minus that of this one, compared row by row where rows are",
+            "scored; se_lead: standard error of this difference.")
+    },
+    if (!is.null(x$evidence)) {
+      paste("evidence: whether held-out rows speak for more than one cluster, that is, whether their gain is more",
+            "than two standard errors (corrected for fits that share most of their rows) above what k parts of a",
+            "single box-shaped cluster gain at most, 0.0759 log2(k). Numbers above one compete only with it.")
+    },
+    if (isFALSE(x$evidence)) paste0("There is ", NO_CLUSTERS, "."),
+    if (length(tried) > 1L && x$k == max(tried)) {
+      sprintf("%d is the largest number that was tried: more may be better.", x$k)
+    },
+    if (x$k > 1L && x$k == min(tried)) {
+      sprintf("%d is the smallest number that was tried: fewer may be better.", x$k)
+    },
+    if (isFALSE(x$complete)) "The selection was interrupted: finished numbers only."
+  )
 }
 
 #' Plot a selection

@@ -56,9 +56,8 @@ test_that("ewp_select_k finds the number of groups", {
 
 test_that("ewp_select_k refuses what makes no sense", {
   expect_error(ewp_select_k(iris, 2:3), "Species")
-  expect_error(ewp_select_k(numbers), "k is missing")
   expect_error(ewp_select_k(numbers, "two"), "numbers of clusters")
-  expect_error(ewp_select_k(numbers, c(2, 2.5)), "k = 2.5")
+  expect_error(ewp_select_k(numbers, c(2, 2.5)), "ks = 2.5")
   expect_error(ewp_select_k(numbers, 2:3, init = as.matrix(numbers[1:2, ])), "init")
 })
 
