@@ -125,6 +125,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Show a progress bar on stderr. None shows it in a terminal or a notebook, for what takes
         more than some seconds.
 
+    missing : {"error", "observed"}, default="error"
+        What to do with missing values, which are NaN. "error" refuses them. "observed" fits to
+        what is observed: distances are over observed entries, and every feature's terms are
+        divided by its observed share, so that the expected objective is that of complete data if
+        values are missing completely at random. A centroid none of whose rows has a value of a
+        feature is at the feature's mean there. New rows may have missing values too.
+
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
@@ -184,6 +191,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         random_state: Any = FitOptions.random_state,
         n_jobs: int | None = FitOptions.n_jobs,
         progress: bool | None = FitOptions.progress,
+        missing: str = FitOptions.missing,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -200,6 +208,15 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.missing = missing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "observed"
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
+        return {"allow_nan": self.missing == "observed"}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
@@ -240,9 +257,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         """Rows as they are, checked, with the names of the fit's features."""
         check_is_fitted(self)
         if is_file_or_blocks(X):
-            X = open_rows(X)
+            X = open_rows(X, self.results_.missing)
         X = as_table(X)
-        rows = X if is_dask(X) else check_data(X)
+        rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
         remember_features(self, X, reset=False)
         return rows
 
@@ -250,9 +267,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self, X: Any, function: Callable[..., Any], lazy: Callable[..., Any], *metric: Array
     ) -> Any:
         """Apply a function of rows and a metric, a lazy one to a Dask collection."""
+        results = self.results_
         if is_dask(X):
-            return lazy(X, *metric, made=self.results_.decorrelation)
-        return function(self.results_.to_columns(X), *metric)
+            return lazy(X, *metric, made=results.decorrelation, missing=results.missing)
+        return function(results.to_columns(X), *metric)
 
     @one_blas_thread()
     def predict(self, X: Any) -> np.ndarray:

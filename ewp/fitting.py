@@ -222,7 +222,8 @@ def fit_model(
     known : sequence of WarmStart
         Partitions found before, which are tried too.
     """
-    source = open_source(X, sample_weight)
+    check_choice("missing", options.missing, ("error", "observed"))
+    source = open_source(X, sample_weight, options.missing)
     stated = align_options(options, source.columns)
     options = check_options(stated, source.p)
     k = options.n_clusters
@@ -361,6 +362,8 @@ def to_results(
         data=source.data,
         sample_weight=source.weight,
         spread=found.deviations,
+        observed=found.observed,
+        within=found.within,
         decorrelation=found.decorrelation,
         versions=versions(),
         data_sha256=data_hash(here) if hashed else None,

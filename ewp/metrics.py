@@ -249,6 +249,10 @@ def silhouettes(
     if 1 < len(np.unique(labels[rows])) < len(rows):
         used = np.flatnonzero(metric > _NEGLIGIBLE * metric.max())
         Z = np.asarray(X[rows][:, used], dtype=float)
+        absent = np.isnan(Z)
+        if absent.any():  # rows are at the mean where they have no value
+            means = np.nansum(Z, axis=0) / np.maximum((~absent).sum(axis=0), 1)
+            Z = np.where(absent, means, Z)
         Z = (Z - Z.mean(axis=0)) * np.sqrt(metric[used])
         values[rows] = silhouette_samples(Z, labels[rows])
     return values
@@ -309,7 +313,8 @@ def mixture_gain(
 
     Both have a diagonal covariance and are predictive, so that rows that were not used to
     estimate them can be scored: the variance about a mean of m rows is multiplied by 1 + 1/m.
-    Whatever divides a column cancels, and so does a column that never varied.
+    Whatever divides a column cancels, and so does a column that never varied. A missing value
+    (NaN) has no part: a row's density is that of its observed values.
 
     Parameters
     ----------
@@ -343,9 +348,11 @@ def mixture_gain(
     for start in range(0, len(rows), _DENSITY_ROWS):
         part = slice(start, start + _DENSITY_ROWS)
         z = (np.asarray(rows[part], dtype=np.float64)[:, varying] - center) / deviation
-        single = _log_density(z, np.full(len(center), 1.0 + 1.0 / total))
+        absent = np.isnan(z)
+        missing = absent if absent.any() else None
+        single = _log_density(z, np.full(len(center), 1.0 + 1.0 / total), missing)
         joint = [
-            np.log(m / total) + _log_density(z - mu, share * (1.0 + 1.0 / m))
+            np.log(m / total) + _log_density(z - mu, share * (1.0 + 1.0 / m), missing)
             for mu, m in zip(theta, mass, strict=True)
             if m > 0
         ]
@@ -353,7 +360,10 @@ def mixture_gain(
     return gain
 
 
-def _log_density(z: Array, variance: Array) -> Array:
-    """Log-density of a Gaussian with mean 0, up to a constant."""
+def _log_density(z: Array, variance: Array, missing: np.ndarray | None) -> Array:
+    """Log-density of a Gaussian with mean 0, up to a constant, at the values that are observed."""
+    if missing is not None:
+        logs: Array = ~missing @ np.log(variance)
+        return -0.5 * (np.where(missing, 0.0, z) ** 2 @ (1.0 / variance) + logs)
     density: Array = -0.5 * (z**2 @ (1.0 / variance) + np.log(variance).sum())
     return density

@@ -28,6 +28,7 @@ from ewp.solver.fit import FitOptions
         EWP(n_clusters=3, lam=10.0, random_state=0),
         EWP(n_clusters=3, lam=10.0, scale="standard", init="random", random_state=0),
         EWP(n_clusters=3, lam=10.0, dispersion="between", polish=False, random_state=0),
+        EWP(n_clusters=3, lam=10.0, missing="observed", random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

@@ -30,6 +30,7 @@ from validation.studies import (
     figures,
     glioma,
     hindsight,
+    missing,
     real_sets,
     selection,
     selective,
@@ -79,6 +80,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         sparse.wide_section,
         sparse.annealed_section,
         correlation.correlation_section,
+        missing.missing_section,
     ),
 }
 

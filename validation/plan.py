@@ -16,6 +16,7 @@ from validation.studies import (
     figures,
     glioma,
     hindsight,
+    missing,
     real_sets,
     selection,
     selective,
@@ -69,6 +70,10 @@ _LISTS = (
     structure.separated_cells,
     correlation.gene_cells,
     correlation.mixture_cells,
+    missing.simulated_cells,
+    missing.real_cells,
+    missing.holes_cells,
+    missing.not_random_cells,
 )
 
 

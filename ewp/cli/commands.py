@@ -68,6 +68,7 @@ def fit(
     lam: opt.Lam = "auto",
     scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
+    missing: opt.MissingValues = opt.Missing.error,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     bootstrap: Annotated[
@@ -105,8 +106,9 @@ def fit(
             random_state=seed,
             n_jobs=jobs,
             progress=giving.bars,
+            missing=missing.value,
         )
-        table = TableReader(data, reading, progress=giving.bars)
+        table = TableReader(data, reading, progress=giving.bars, missing=missing.value)
         rows = table.load()
         output.print_notes("fit", table.notes)
         # an interrupted selection ends the command: it does not go on with what is finished
@@ -147,6 +149,7 @@ def select(
     grid: Annotated[int, typer.Option(min=1, help="Number of penalties to try.")] = 10,
     scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
+    missing: opt.MissingValues = opt.Missing.error,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     seed: opt.Seed = 0,
@@ -167,10 +170,11 @@ def select(
             "random_state": seed,
             "n_jobs": jobs,
             "progress": giving.bars,
+            "missing": missing.value,
         }
         if rule is not None:
             how["rule"] = rule
-        table = TableReader(data, reading, progress=giving.bars)
+        table = TableReader(data, reading, progress=giving.bars, missing=missing.value)
         rows = table.load()
         output.print_notes("select", table.notes)
         found: Any = (
@@ -252,7 +256,7 @@ def predict(
         results = EWPResults.load(model / output.MODEL if model.is_dir() else model)
         only = [str(name) for name in results.feature_names] if results.named_features else None
         bars = sys.stderr.isatty() and not quiet
-        table = TableReader(data, reading, only=only, progress=bars)
+        table = TableReader(data, reading, only=only, progress=bars, missing=results.missing)
         assigned = output.assignments(results, table)
         output.print_notes("predict", table.notes)
         if json:

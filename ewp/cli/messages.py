@@ -44,6 +44,8 @@ class ReadTable(Protocol):
 
     name: str
     of_model: bool
+    #: What is done with missing values; None where that cannot be said.
+    missing: str | None
     #: Names of the columns that count.
     features: list[str]
     #: Number of the line that has the first row.
@@ -192,9 +194,11 @@ def missing_values(table: ReadTable, counts: np.ndarray, rows: int, total: int) 
     shown = ", ".join(f"{table.features[i]!r} {counts[i]}" for i in order[:8])
     more = f" and {len(order) - 8} more columns" if len(order) > 8 else ""
     columns = "" if table.of_model else f" or these columns with {_option('--drop', names)},"
+    asked = table.missing is not None and not table.of_model
+    others = " fit to the others of a row with --missing observed," if asked else ""
     return InputError(
         f"{table.name} has {counts.sum()} missing value(s), in {rows} of {total} rows: {shown}"
-        f"{more}; leave out these rows with --dropna,{columns} or fill them in first"
+        f"{more};{others} leave out these rows with --dropna,{columns} or fill them in first"
     )
 
 

@@ -28,6 +28,8 @@ __all__ = [
     "Form",
     "Jobs",
     "Lam",
+    "Missing",
+    "MissingValues",
     "Number",
     "OutputOptions",
     "ReadOptions",
@@ -53,6 +55,13 @@ class Dispersion(StrEnum):
     auto = "auto"
     within = "within"
     between = "between"
+
+
+class Missing(StrEnum):
+    """What is done with missing values, on the command line."""
+
+    error = "error"
+    observed = "observed"
 
 
 Data = Annotated[
@@ -84,6 +93,14 @@ Scaling = Annotated[
 
 
 Form = Annotated[Dispersion, typer.Option("--dispersion", help="Form of the weights.")]
+
+
+MissingValues = Annotated[
+    Missing,
+    typer.Option(
+        "--missing", help="Missing values: an error, or observed to fit to the others of a row."
+    ),
+]
 
 
 Starts = Annotated[

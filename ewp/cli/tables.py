@@ -73,6 +73,7 @@ class TableReader:
         progress: bool = False,
         truth: str | None = None,
         only: list[str] | None = None,
+        missing: str | None = None,
     ) -> None:
         self.path = path
         self.reading = reading
@@ -83,6 +84,7 @@ class TableReader:
         self.name = self.stream.name
         self.truth = truth
         self.of_model = only is not None
+        self.missing = missing
         self.notes: list[str] = []
         self.n = 0
         self._seen = 0
@@ -130,7 +132,7 @@ class TableReader:
             kept.append(block)
             large = self.n > MOST_ROWS or self.n * len(self.features) > MOST_CELLS
             if large and not whole:
-                return open_rows(lambda: itertools.chain(kept, blocks))
+                return open_rows(lambda: itertools.chain(kept, blocks), self.missing or "error")
         return pd.concat(kept, ignore_index=True).set_axis(self.rows, axis=0)
 
     def blocks(self) -> Iterator[pd.DataFrame]:
@@ -160,11 +162,11 @@ class TableReader:
             if self._truth is not None:
                 self._classes.append(self._known(chunk[self._truth][kept]))
             self.n += len(block)
-            if len(block) and (self.reading.dropna or not self._missing_rows):
+            if len(block) and (self._may_be_missing or not self._missing_rows):
                 yield pd.DataFrame(block, columns=pd.Index(self.features), copy=False)
         self.stream.readall()  # of Parquet only parts were looked at
         self.stream.close()
-        if self._missing_rows and not self.reading.dropna:
+        if self._missing_rows and not self._may_be_missing:
             raise complaints.missing_values(self, self._missing, self._missing_rows, self._seen)
         if not self.n:
             raise InputError(
@@ -173,6 +175,11 @@ class TableReader:
                 else f"every row of {self.name} has a missing value; "
                 + ("fill them in first" if self.of_model else "leave out columns with --drop")
             )
+
+    @property
+    def _may_be_missing(self) -> bool:
+        """Whether missing values are dealt with: by leaving out their rows, or in the fit."""
+        return self.reading.dropna or self.missing == "observed"
 
     def _known(self, column: pd.Series) -> list[str]:
         if column.isna().any():

@@ -44,6 +44,8 @@ class FittedResults(Protocol):
     sample_weight: Array | None
     spread: Array | None
     decorrelation: Any
+    observed: Array | None
+    within: Array | None
     bootstrap_: Any
     consistency_: Any
     stability_: Any
@@ -76,6 +78,10 @@ class FittedResults(Protocol):
     @property
     def options(self) -> dict[str, Any]:
         """Options of the fit as plain data."""
+
+    @property
+    def missing(self) -> str:
+        """What was done with missing values."""
 
     @property
     def feature_names(self) -> pd.Index:

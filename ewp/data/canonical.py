@@ -24,7 +24,11 @@ __all__ = [
     "column_squares",
     "copies_factor",
     "distinct_groups",
+    "filled_with_marks",
     "hash_sample_block",
+    "observed_mass",
+    "observed_means",
+    "observed_squares",
     "order_by_value",
     "order_clusters",
     "order_rows",
@@ -61,6 +65,7 @@ def _first_row(sample_weight: Array | None) -> int:
 
 
 def _weighted_blocks(X: Array, sample_weight: Array | None) -> Iterator[tuple[Array, Array | None]]:
+    """Yield blocks of rows with their weights."""
     size = block_rows(X.shape[1], 1)
     for start in range(0, len(X), size):
         rows = slice(start, start + size)
@@ -73,14 +78,23 @@ def _differences(rows: Array, center: Array) -> Array:
 
 
 def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
-    """Which columns are not constant on the rows of positive weight."""
+    """Which columns are not constant on the rows of positive weight, where they are observed."""
     found = np.zeros(X.shape[1], dtype=bool)
-    first = X[_first_row(sample_weight)]
+    first = np.array(X[_first_row(sample_weight)])
     for rows, weight in _weighted_blocks(X, sample_weight):
-        differs = rows != first
+        left = np.flatnonzero(~found)
+        part = rows if len(left) == len(found) else rows[:, left]
         if weight is not None:
-            differs &= (weight > 0)[:, None]
-        found |= differs.any(axis=0)
+            part = part[weight > 0]
+        unknown = np.isnan(first[left])
+        if unknown.any():
+            seen = ~np.isnan(part[:, unknown])
+            here = seen.any(axis=0)
+            which = np.flatnonzero(unknown)[here]
+            first[left[which]] = part[seen.argmax(axis=0)[here], which]
+        # neither is true of a missing value
+        differs = (part < first[left]) | (part > first[left])
+        found[left] = differs.any(axis=0)
     return found
 
 
@@ -105,6 +119,81 @@ def column_squares(X: Array, sample_weight: Array | None, center: Array) -> Arra
         difference *= difference
         squares += difference.sum(axis=0) if weight is None else weight @ difference
     return squares
+
+
+def _observed_blocks(
+    X: Array, sample_weight: Array | None, columns: np.ndarray
+) -> Iterator[tuple[Array, Array]]:
+    """Some columns of blocks of rows, and the rows' weights where they are observed."""
+    for rows, weight in _weighted_blocks(X, sample_weight):
+        values = np.array(rows[:, columns], dtype=np.float64)
+        seen = (~np.isnan(values)).astype(np.float64)
+        if weight is not None:
+            seen *= weight[:, None]
+        yield values, seen
+
+
+def observed_mass(X: Array, sample_weight: Array | None, columns: np.ndarray) -> Array:
+    """Weight of the rows in which columns are observed."""
+    found = np.zeros(len(columns))
+    for _, seen in _observed_blocks(X, sample_weight, columns):
+        found += seen.sum(axis=0)
+    return found
+
+
+def observed_means(X: Array, sample_weight: Array | None, columns: np.ndarray) -> Array:
+    """Weighted means of the observed values of columns.
+
+    Plain means where none of them has a weight, 0 where there are none.
+
+    Summed about an observed value, as `column_means` are about a row.
+    """
+    mean = np.full(len(columns), np.nan)
+    for values, seen in _observed_blocks(X, sample_weight, columns):
+        new = np.isnan(mean) & seen.any(axis=0)
+        first = (seen[:, new] > 0).argmax(axis=0)
+        mean[new] = values[first, np.flatnonzero(new)]
+        if not np.isnan(mean).any():
+            break
+    nowhere = np.isnan(mean)
+    if nowhere.any():  # rows without weight, and their labels, need a place too
+        mean[nowhere] = 0.0 if sample_weight is None else observed_means(X, None, columns[nowhere])
+    for _ in range(2):
+        correction, mass = np.zeros(len(mean)), np.zeros(len(mean))
+        for values, seen in _observed_blocks(X, sample_weight, columns):
+            difference = np.where(seen > 0, values - mean, 0.0)
+            correction += np.einsum("il,il->l", seen, difference)
+            mass += seen.sum(axis=0)
+        mean += np.divide(correction, mass, out=correction, where=mass > 0)
+    return mean
+
+
+def observed_squares(
+    X: Array, sample_weight: Array | None, columns: np.ndarray, center: Array
+) -> Array:
+    """Weighted sums of squares of the observed values of columns about a point."""
+    squares = np.zeros(len(columns))
+    for values, seen in _observed_blocks(X, sample_weight, columns):
+        difference = np.where(seen > 0, values - center, 0.0)
+        squares += np.einsum("il,il,il->l", seen, difference, difference)
+    return squares
+
+
+def filled_with_marks(X: Array) -> Array:
+    """Rows with observed means in the place of missing values, and a column more for each that has.
+
+    These are 1 where a value is missing: rows are equal if and only if what is returned is.
+
+    >>> filled_with_marks(np.array([[1.0, 7.0], [np.nan, 8.0], [3.0, 7.0]])).tolist()
+    [[1.0, 7.0, 0.0], [2.0, 8.0, 1.0], [3.0, 7.0, 0.0]]
+    """
+    absent = np.isnan(X)
+    columns = np.flatnonzero(absent.any(axis=0))
+    filled = np.array(X, dtype=np.float64)
+    means = np.zeros(X.shape[1])
+    means[columns] = observed_means(X, None, columns)
+    filled[absent] = means[np.nonzero(absent)[1]]
+    return np.column_stack([filled, absent[:, columns]])
 
 
 def copies_factor(n: int, total: float) -> float:
@@ -230,9 +319,10 @@ def sample_by_hash(blocks: Iterable[tuple[Array, Array | None]], p: int, size: i
 
 
 def _hash_rows(X: Array, weight: Array | None) -> tuple[np.ndarray, Hashes]:
-    """Rows that count, and 64-bit hashes of their values; -0.0 and 0.0 are the same value."""
+    """Rows that count, and 64-bit hashes of their values; 0.0 and -0.0, and all NaN, are one."""
     rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     bits = np.ascontiguousarray(X[rows], dtype=np.float64) + 0.0
+    bits[np.isnan(bits)] = np.nan
     words = bits.view(np.uint64)
     words ^= words >> np.uint64(32)
     factors = np.random.default_rng(0).integers(0, 2**63, X.shape[1], dtype=np.uint64)
@@ -283,14 +373,17 @@ def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
     used = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     part, X_used = None if weight is None else weight[used], X[used]
     center = column_means(X_used, part)
+    if np.isnan(center).any():
+        X_used = filled_with_marks(X_used)
+        center = column_means(X_used, part)
     blocks = (_differences(block, center) for block, _ in _weighted_blocks(X_used, None))
     total = float(len(used) if part is None else part.sum())
-    rows = used[order_by_value(blocks, column_squares(X_used, part, center), total)[0]]
+    rows = order_by_value(blocks, column_squares(X_used, part, center), total)[0]
     new = np.ones(len(rows), dtype=bool)
     for start in range(1, len(rows), 1024):
         here = rows[start : start + 1024]
         before = rows[start - 1 : start - 1 + len(here)]
-        new[start : start + len(here)] = (X[here] != X[before]).any(axis=1)
+        new[start : start + len(here)] = (X_used[here] != X_used[before]).any(axis=1)
     group = np.full(len(X), -1)
-    group[rows] = np.cumsum(new) - 1
+    group[used[rows]] = np.cumsum(new) - 1
     return group, int(new.sum())

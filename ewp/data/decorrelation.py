@@ -22,6 +22,7 @@ from ewp.data.canonical import column_means, column_squares, copies_factor, vary
 
 __all__ = [
     "Decorrelation",
+    "check_complete",
     "cross_moments",
     "fourth_moments",
     "given_shrinkage",
@@ -48,6 +49,15 @@ def is_decorrelated(scale: Any) -> bool:
     [True, True, False, False]
     """
     return isinstance(scale, str) and (scale == _NAME or scale.startswith(f"{_NAME}:"))
+
+
+def check_complete(complete: bool) -> None:
+    """Check that there are no missing values: a combination of columns needs all of them."""
+    if not complete:
+        raise ValueError(
+            'scale="decorrelate" needs all values of a row, but X has missing values: give '
+            'scale="standard" or None, or impute them before'
+        )
 
 
 def given_shrinkage(scale: str) -> float | None:
@@ -161,6 +171,7 @@ class Decorrelation:
         mass = np.ones(len(X)) if weight is None else weight
         total = float(mass.sum())
         center = column_means(X, weight)
+        check_complete(not np.isnan(center).any())
         scale = _deviations(column_squares(X, weight, center) / total)
         correlated = varying_columns(X, weight)
         if used is not None:
@@ -221,6 +232,7 @@ class Decorrelation:
                 f'scale="decorrelate": {p} columns of rows that are not in memory are too many for '
                 f"their correlations ({_MOST_COLUMNS} at most); read the data into an array"
             )
+        check_complete(not np.isnan(center).any())
         found: CrossMoments = blocks(cross_moments, center)
         total, correlated = found.total, found.most > found.least
         scale = _deviations(np.diag(found.products) / total)

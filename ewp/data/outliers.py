@@ -134,6 +134,12 @@ def describe_outliers(
         sample, reach = source.array[chosen], source.ends
     assert sample is not None
     assert reach is not None
+    absent = np.isnan(sample)
+    if absent.any():
+        some = ~absent.all(axis=0)
+        middle = np.array(reach[0], dtype=np.float64)
+        middle[some] = np.nanmedian(sample[:, some], axis=0)
+        sample = np.where(absent, middle, sample)
     suspects = _suspects(sample, *reach)
     if not len(suspects):
         return None
@@ -143,9 +149,10 @@ def describe_outliers(
     told = []
     for i, column in enumerate(suspects):
         far = np.zeros(source.n, dtype=bool)
-        far[used] = far_values(values[used, i])
+        seen = used & ~np.isnan(values[:, i])
+        far[seen] = far_values(values[seen, i])
         if far.any():
-            told.append(_tell(names[column], values[:, i], far, used & ~far, rows))
+            told.append(_tell(names[column], values[:, i], far, seen & ~far, rows))
     if not told:
         return None
     more = len(told) - _MOST_COLUMNS

@@ -88,10 +88,10 @@ class ArraySource(DataSource):
         Whether all of them are an array.
     """
 
-    def __init__(self, X: Any, sample_weight: Any) -> None:
+    def __init__(self, X: Any, sample_weight: Any, missing: str = "error") -> None:
         X = as_table(X)
         self.data = X
-        self.array, self.ends = check_with_ends(X)
+        self.array, self.ends = check_with_ends(X, missing)
         self.n, self.p = self.array.shape
         self.columns = column_names(X)
         self.names = row_and_column_names(X, self.n, self.columns, self.p)
@@ -104,9 +104,16 @@ class ArraySource(DataSource):
 
 
 class DaskSource(DataSource):
-    """A Dask array or DataFrame, with sample weights of any kind."""
+    """A Dask array or DataFrame, with sample weights of any kind.
 
-    def __init__(self, X: Any, sample_weight: Any) -> None:
+    Attributes
+    ----------
+    missing : {"error", "observed"}
+        Whether missing values are refused when the blocks are made.
+    """
+
+    def __init__(self, X: Any, sample_weight: Any, missing: str = "error") -> None:
+        self.missing = missing
         if X.ndim != 2:
             raise ValueError(
                 f"X has {X.ndim} dimension(s); give rows by columns, such as X.reshape(-1, 1)"
@@ -137,17 +144,22 @@ class DaskSource(DataSource):
         self.sample_weight = sample_weight
 
 
-def open_source(X: Any, sample_weight: Any = None) -> ArraySource | DaskSource:
+def open_source(
+    X: Any, sample_weight: Any = None, missing: str = "error"
+) -> ArraySource | DaskSource:
     """Check data, wherever they are.
 
     Parameters
     ----------
     X : array-like, DataFrame, path, function, RowSource, dask array or DataFrame
     sample_weight : array-like of shape (n,), dask array or None
+    missing : {"error", "observed"}
+        Whether missing values are refused. Blocks on a cluster are checked where they are.
     """
     if is_dask(X):
-        return DaskSource(X, sample_weight)
-    return ArraySource(open_rows(X) if is_file_or_blocks(X) else X, sample_weight)
+        return DaskSource(X, sample_weight, missing)
+    rows = open_rows(X, missing) if is_file_or_blocks(X) else X
+    return ArraySource(rows, sample_weight, missing)
 
 
 def is_file_or_blocks(X: Any) -> bool:
@@ -155,7 +167,9 @@ def is_file_or_blocks(X: Any) -> bool:
     return isinstance(X, str | os.PathLike) or callable(X)
 
 
-def open_rows(source: str | os.PathLike[str] | Callable[[], Iterable[Any]]) -> Any:
+def open_rows(
+    source: str | os.PathLike[str] | Callable[[], Iterable[Any]], missing: str = "error"
+) -> Any:
     """Open data that are not in memory.
 
     Parameters
@@ -163,20 +177,22 @@ def open_rows(source: str | os.PathLike[str] | Callable[[], Iterable[Any]]) -> A
     source : path-like or callable
         A ``.npy`` file, a Parquet file (``.parquet``, ``.pq``; needs pyarrow), or a function
         without arguments that returns an iterator of arrays or DataFrames with the same columns.
+    missing : {"error", "observed"}
+        Whether missing values are refused.
 
     Returns
     -------
     FileRows
     """
     if callable(source):
-        return _spool(iter(source()), "the blocks")
+        return _spool(iter(source()), "the blocks", missing)
     path = Path(source)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     if path.suffix == ".npy":
         return _open_npy(path)
     if path.suffix in (".parquet", ".pq"):
-        return _spool(_parquet(path), str(path))
+        return _spool(_parquet(path), str(path), missing)
     raise ValueError(
         f"{str(path)!r} is neither a .npy nor a .parquet file; read other files with pandas "
         "and pass the table"
@@ -227,7 +243,7 @@ def _explain_full_disk(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _spool(blocks: Iterator[Any], name: str) -> FileRows:
+def _spool(blocks: Iterator[Any], name: str, missing: str = "error") -> FileRows:
     """Write blocks to a temporary file of rows, checking that they fit together."""
     descriptor, text = tempfile.mkstemp(prefix="ewp-", suffix=".rows")
     path = Path(text)
@@ -239,7 +255,7 @@ def _spool(blocks: Iterator[Any], name: str) -> FileRows:
                 if np.ndim(block) == 2 and not len(block):
                     continue
                 block = as_table(block)
-                values = check_data(block, first_row=n)
+                values = check_data(block, first_row=n, missing=missing)
                 names = block.columns if isinstance(block, pd.DataFrame) else None
                 if n == 0:
                     columns, p = names, values.shape[1]

@@ -1,8 +1,8 @@
 """Validated arrays: the only door through which data come in.
 
 Everything a user hands over is checked here once, with errors that name the value and the cure;
-past this module data are finite two-dimensional float arrays, weights and priors are in range, and
-nothing is checked again.
+past this module data are two-dimensional float arrays, finite but for NaN where missing values are
+allowed, weights and priors are in range, and nothing is checked again.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ __all__ = [
     "row_and_column_names",
     "row_names",
     "stated_seed",
+    "without_values",
 ]
 
 #: Values and weights up to here have sums of squares that do not overflow.
@@ -168,31 +169,91 @@ def _check_no_times(X: Any) -> None:
         )
 
 
+def without_values(kind: str, names: list[Any]) -> str:
+    """Say that rows or columns have no observed value.
+
+    >>> without_values("column", ["a", "b"])
+    "2 columns of X have no observed value: 'a', 'b'; drop them"
+    """
+    one = len(names) == 1
+    count = f"1 {kind} of X has" if one else f"{len(names)} {kind}s of X have"
+    return f"{count} no observed value: {listing(names)}; drop {'it' if one else 'them'}"
+
+
+def _count_missing(X: Array, columns: pd.Index, first_row: int) -> str:
+    """Say how many values are missing, where, and what can be done."""
+    count, rows, hit, first = 0, 0, np.zeros(X.shape[1], dtype=bool), ""
+    for start in range(0, len(X), _BLOCK_ROWS):
+        absent = np.isnan(X[start : start + _BLOCK_ROWS])
+        if not first and absent.any():
+            row, column = np.argwhere(absent)[0]
+            first = f"row {first_row + start + row}, column {columns[int(column)]!r}"
+        count += int(absent.sum())
+        rows += int(absent.any(axis=1).sum())
+        hit |= absent.any(axis=0)
+    values = "1 missing value" if count == 1 else f"{count} missing values"
+    part = f" from row {first_row} on" if first_row else ""  # blocks are looked at one by one
+    return (
+        f"Input X contains NaN: {values}, in {rows} of {len(X)} rows{part} and {int(hit.sum())} of "
+        f'{len(hit)} columns, first in {first}; EWP with missing="observed" fits to the values '
+        "that are observed; or drop these rows, or impute the values"
+    )
+
+
+def _check_rows_observed(X: Array, first_row: int) -> None:
+    """Check that every row has an observed value."""
+    empty: list[int] = []
+    for start in range(0, len(X), _BLOCK_ROWS):
+        absent = np.isnan(X[start : start + _BLOCK_ROWS]).all(axis=1)
+        empty += (first_row + start + np.flatnonzero(absent)).tolist()
+    if empty:
+        raise ValueError(without_values("row", empty))
+
+
 def _check_finite(
-    X: Array, columns: pd.Index, first_row: int, ends: Callable[[Array], tuple[Any, Any]]
+    X: Array,
+    columns: pd.Index,
+    first_row: int,
+    ends: Callable[[Array], tuple[Any, Any]],
+    missing: str,
 ) -> tuple[Array, Array]:
-    """Check that all values are finite and not too large; return the ends of all blocks."""
+    """Check that all values are finite and not too large; return the ends of all blocks.
+
+    Where missing values are allowed, ends are those of the observed values.
+    """
     found = [ends(X[start : start + _BLOCK_ROWS]) for start in range(0, len(X), _BLOCK_ROWS)]
     low, high = (
         np.array(one, np.float64).reshape(len(found), -1) for one in zip(*found, strict=True)
     )
     largest = float(np.maximum(high, -low).max())
+    if math.isnan(largest) and missing == "observed":
+        _check_rows_observed(X, first_row)
+        pieces = (X[start : start + _BLOCK_ROWS] for start in range(0, len(X), _BLOCK_ROWS))
+        found = [_observed_ends(piece) for piece in pieces]
+        low, high = (np.array(one, np.float64) for one in zip(*found, strict=True))
+        largest = float(np.nanmax(np.maximum(high, -low)))
     if not math.isfinite(largest):
-        part = int(np.argmax(~np.isfinite(high - low).all(axis=1)))
-        start = part * _BLOCK_ROWS
-        block = X[start : start + _BLOCK_ROWS]
-        row, column = np.argwhere(~np.isfinite(block))[0]
-        value = block[row, column]
-        kind = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(
-            f"Input X contains {kind} (or inf or NaN elsewhere): first {value} in row "
-            f"{first_row + start + row}, column {columns[column]!r}; drop or impute missing "
-            "values before clustering"
-        )
+        for start in range(0, len(X), _BLOCK_ROWS):
+            infinite = np.argwhere(np.isinf(X[start : start + _BLOCK_ROWS]))
+            if len(infinite):
+                row, column = infinite[0]
+                raise ValueError(
+                    f"Input X contains infinity (or NaN elsewhere): first {X[start + row][column]} "
+                    f"in row {first_row + start + row}, column {columns[int(column)]!r}; drop or "
+                    "impute such values before clustering"
+                )
+        raise ValueError(_count_missing(X, columns, first_row))
     if largest > _LARGEST:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
         )
+    return low, high
+
+
+def _observed_ends(block: Array) -> tuple[Array, Array]:
+    """Least and largest observed value of every column of a block, NaN where there is none."""
+    low: Array = np.fmin.reduce(block, axis=0)
+    high: Array = np.fmax.reduce(block, axis=0)
     return low, high
 
 
@@ -217,7 +278,7 @@ def _ends_of_columns(block: Array) -> tuple[Array, Array]:
     return low.min(axis=0), high.max(axis=0)
 
 
-def check_data(X: Any, *, first_row: int = 0) -> Array:
+def check_data(X: Any, *, first_row: int = 0, missing: str = "error") -> Array:
     """Check training or new data and return a two-dimensional float array.
 
     float64 and float32 arrays of any layout are returned as they are, without a copy.
@@ -227,26 +288,37 @@ def check_data(X: Any, *, first_row: int = 0) -> Array:
     X : array-like, DataFrame or RowSource
     first_row : int, default 0
         Number of the first row, where X is a part of more rows.
+    missing : {"error", "observed"}
+        Whether missing values, NaN or masked, are refused; no row may have nothing else.
 
     Raises
     ------
     ValueError, TypeError
         For sparse, complex, non-numeric, empty or non-finite data, or the wrong dimension.
     """
-    array, columns = _as_array(X)
-    _check_finite(array, columns, first_row, _ends)
+    array, columns = _as_array(X, missing)
+    _check_finite(array, columns, first_row, _ends, missing)
     return array
 
 
-def check_with_ends(X: Any) -> tuple[Array, tuple[Array, Array]]:
-    """Check data as `check_data` does; return the least and largest values of the columns too."""
-    array, columns = _as_array(X)
-    low, high = _check_finite(array, columns, 0, _ends_of_columns)
-    return array, (low.min(axis=0), high.max(axis=0))
+def check_with_ends(X: Any, missing: str = "error") -> tuple[Array, tuple[Array, Array]]:
+    """Check data as `check_data` does; return the least and largest values of the columns too.
+
+    No column may have nothing but missing values.
+    """
+    array, columns = _as_array(X, missing)
+    low, high = _check_finite(array, columns, 0, _ends_of_columns, missing)
+    ends = np.fmin.reduce(low, axis=0), np.fmax.reduce(high, axis=0)
+    nowhere = np.flatnonzero(np.isnan(ends[0]))
+    if len(nowhere):
+        raise ValueError(without_values("column", [columns[int(i)] for i in nowhere]))
+    return array, ends
 
 
-def _as_array(X: Any) -> tuple[Any, pd.Index]:
+def _as_array(X: Any, missing: str) -> tuple[Any, pd.Index]:
     """Data as a two-dimensional array or source of floats, and what its columns are called."""
+    if missing == "observed" and isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     _refuse_masked("X", X)
     X = as_table(X)
     if isinstance(X, list | tuple):
@@ -324,7 +396,9 @@ def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Array:
+def check_new_data(
+    X: Any, feature_names: pd.Index, *, named: bool = True, missing: str = "error"
+) -> Array:
     """Check data for prediction against the features of the fit.
 
     Parameters
@@ -335,16 +409,18 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
         Names of the features at fit.
     named : bool
         Whether the names are the user's own; names given for want of others bind nobody.
+    missing : {"error", "observed"}
+        As in `check_data`.
     """
     X = as_table(X)
     columns = column_names(X)
     if columns is not None and named and not columns.equals(feature_names):
-        missing = [name for name in feature_names if name not in columns]
+        absent = [name for name in feature_names if name not in columns]
         extra = [name for name in columns if name not in feature_names]
-        if missing or extra:
+        if absent or extra:
             raise ValueError(
                 "the columns of X are not those of the fit: "
-                f"missing {listing(missing) or 'none'}, unknown {listing(extra) or 'none'}"
+                f"missing {listing(absent) or 'none'}, unknown {listing(extra) or 'none'}"
             )
         if isinstance(X, pd.DataFrame) and columns.is_unique:
             X = X[list(feature_names)]
@@ -353,7 +429,7 @@ def check_new_data(X: Any, feature_names: pd.Index, *, named: bool = True) -> Ar
                 "the columns of X are those of the fit in another order: write the file with the "
                 f"columns {listing(list(feature_names))}"
             )
-    array = check_data(X)
+    array = check_data(X, missing=missing)
     if array.shape[1] != len(feature_names):
         raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
     return array
@@ -486,8 +562,10 @@ def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None
     while start < len(X):
         rows = slice(start, start + size)
         part = X[rows] if sample_weight is None else X[rows][sample_weight[rows] > 0]
-        # -0.0 and 0.0 are the same value
-        values = np.ascontiguousarray(part + 0.0).view(kind).ravel()
+        # -0.0 and 0.0 are the same value, and so are all NaN
+        plain = np.ascontiguousarray(part + 0.0)
+        plain[np.isnan(plain)] = np.nan
+        values = plain.view(kind).ravel()
         seen = np.unique(np.concatenate([seen, values]))
         if len(seen) >= k:
             return

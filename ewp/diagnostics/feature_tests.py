@@ -35,7 +35,7 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.validation import check_distinct, generator
 from ewp.diagnostics.dip import spread_ties
 from ewp.diagnostics.given_others import conditional_tests, memberships
-from ewp.diagnostics.refit import FittedData, fitted_data
+from ewp.diagnostics.refit import FittedData, check_whole_rows, fitted_data
 from ewp.display.axes import (
     GRID,
     INK,
@@ -258,6 +258,9 @@ def feature_tests_given_others(
     if results.n_clusters < 2:
         raise ValueError("features of a fit with one cluster cannot be tested: nothing differs")
     source = fitted_data(results, X, sample_weight)
+    # what a regression would fill in has other errors than what is observed
+    cure = "fit the rows without missing values and test the features of that fit"
+    check_whole_rows(source, "test_features", cure)
     options = source.options
     if not isinstance(options.init, str):
         # a start that has seen the features would tell the clusters about them

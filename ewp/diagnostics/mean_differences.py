@@ -26,7 +26,7 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.validation import generator
 from ewp.diagnostics.feature_tests import adjusted
 from ewp.diagnostics.paths import Pair, Path
-from ewp.diagnostics.refit import feature_positions, fitted_data, seed_of
+from ewp.diagnostics.refit import check_whole_rows, feature_positions, fitted_data, seed_of
 from ewp.diagnostics.selective import Rivals, selective_p_value
 from ewp.display.axes import (
     INK,
@@ -336,6 +336,8 @@ def selective_tests(
     positions = feature_positions(results, features)
     tested = np.arange(p) if positions is None else positions
     source = fitted_data(results, X, sample_weight, as_given=True)
+    cure = "fit the rows without missing values and test the differences of that fit"
+    check_whole_rows(source, "test_differences", cure)
     weight = source.weight
     if weight is not None and np.ptp(weight[source.used]) > 0:
         raise ValueError(

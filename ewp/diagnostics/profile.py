@@ -19,7 +19,7 @@ from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.diagnostics.profile_table import Profile
-from ewp.diagnostics.refit import FittedData, fitted_data
+from ewp.diagnostics.refit import fitted_data
 from ewp.refinement.coordinates import as_copies
 
 __all__ = ["profile", "selective_p"]
@@ -63,7 +63,8 @@ def profile(
 
     Notes
     -----
-    Standard deviations have the divisor n - 1; those of clusters of one row are missing. The
+    Standard deviations have the divisor n - 1; those of clusters of one row are missing. Where
+    values are missing, all figures are of the observed ones, whose numbers are in the table. The
     clusters were found in the same data and made to differ, so an ordinary test of these
     differences is not valid.
 
@@ -82,7 +83,7 @@ def profile(
     >>> results.profile().clusters["size"].tolist()
     [56, 52, 42]
     """
-    source = fitted_data(results, X, sample_weight)
+    source = fitted_data(results, X, sample_weight, as_given=True)
     names, used = results.feature_names, source.used
     rows, labels = source.X[used], source.labels[used]
     weight = np.ones(len(used)) if source.weight is None else source.weight[used]
@@ -93,12 +94,20 @@ def profile(
     kept = [(i, value) for i in heaviest for value in chosen.get(int(i), [np.nan])]
     values = np.array([value for _, value in kept])
     columns = [i for i, _ in kept]
-    described = np.where(np.isnan(values), rows[:, columns], rows[:, columns] == values)
+    given = rows[:, columns]
+    known = np.isnan(values) | np.isnan(given)
+    described = np.where(known, given, given == values)
     table = groups.describe(described, clusters)
     table.insert(0, "statistic", np.where(np.isnan(values), "mean", "count"))
     table.insert(1, "value", values)
-    for place, mass in zip(["", *(f"_{name}" for name in clusters)], _masses(source), strict=True):
+    seen = ~np.isnan(given)
+    places = ["", *(f"_{name}" for name in clusters)]
+    masses = groups.masses(weight, seen)
+    for place, mass in zip(places, masses, strict=True):
         table[f"count{place}"] = np.where(np.isnan(values), np.nan, mass * table[f"mean{place}"])
+    if not seen.all():
+        for place, mass in zip(places, masses, strict=True):
+            table[f"observed{place}"] = mass
     table["weight"] = results.weights.to_numpy(dtype=float)[columns]
     table.index = pd.Index([names[i] for i in columns], name=names.name)
     if (p := selective_p(results)) is not None:
@@ -136,8 +145,10 @@ def selective_p(results: FittedResults) -> pd.Series | None:
 def _counted(rows: Array, names: pd.Index, asked: Any) -> dict[int, list[float]]:
     """Values that are counted, by the position of the feature."""
     if asked is None:
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        two = (low < high) & ((rows == low) | (rows == high)).all(axis=0)
+        seen = ~np.isnan(rows)
+        low = rows.min(axis=0, initial=np.inf, where=seen)
+        high = rows.max(axis=0, initial=-np.inf, where=seen)
+        two = (low < high) & ((rows == low) | (rows == high) | ~seen).all(axis=0)
         return {int(i): [float(high[i])] for i in np.flatnonzero(two)}
     wanted = [asked] if isinstance(asked, str) or not isinstance(asked, Sequence) else list(asked)
     unknown = [name for name in wanted if name not in names]
@@ -147,7 +158,7 @@ def _counted(rows: Array, names: pd.Index, asked: Any) -> dict[int, list[float]]
         )
     found = {}
     for i in np.flatnonzero(names.isin(wanted)):
-        values = np.unique(rows[:, i])
+        values = np.unique(rows[~np.isnan(rows[:, i]), i])
         if len(values) > _MOST_VALUES:
             raise ValueError(
                 f"counted: feature {names[int(i)]!r} has {len(values)} values, and at most "
@@ -155,13 +166,6 @@ def _counted(rows: Array, names: pd.Index, asked: Any) -> dict[int, list[float]]
             )
         found[int(i)] = [float(value) for value in values]
     return found
-
-
-def _masses(source: FittedData) -> list[float]:
-    """Sums of the weights of all rows and of the clusters."""
-    weight = np.ones(len(source.X)) if source.weight is None else source.weight
-    by_cluster = np.bincount(source.labels, weight, len(source.centroids))
-    return [float(weight.sum()), *by_cluster.tolist()]
 
 
 class _Groups(NamedTuple):
@@ -175,17 +179,19 @@ class _Groups(NamedTuple):
         return cls([np.flatnonzero(labels == j) for j in range(k)], copies)
 
     def moments(self, values: Array, rows: np.ndarray) -> tuple[Array, Array]:
-        """Means and standard deviations of columns over some rows."""
-        copies = self.copies[rows]
-        total = float(copies.sum())
-        if not total:
-            nothing = np.full(values.shape[1], np.nan)
-            return nothing, nothing
-        mean = copies @ values[rows] / total
-        squares = copies @ (values[rows] - mean) ** 2
-        if total <= 1.0:
-            return mean, np.full(values.shape[1], np.nan)
-        return mean, np.sqrt(squares / (total - 1.0))
+        """Means and standard deviations of the observed values of columns over some rows."""
+        copies, own = self.copies[rows], values[rows]
+        seen = ~np.isnan(own)
+        total = copies @ seen
+        mean, variance = np.full((2, values.shape[1]), np.nan)
+        np.divide(copies @ np.where(seen, own, 0.0), total, out=mean, where=total > 0)
+        squares = copies @ np.where(seen, own - mean, 0.0) ** 2
+        np.divide(squares, total - 1.0, out=variance, where=total > 1.0)
+        return mean, np.sqrt(variance)
+
+    def masses(self, weight: Array, seen: np.ndarray) -> list[Array]:
+        """Weights of the rows in which columns are observed: of all rows, and by cluster."""
+        return [weight @ seen, *(weight[rows] @ seen[rows] for rows in self.members)]
 
     def describe(self, values: Array, names: list[Any]) -> pd.DataFrame:
         """Moments of all rows and by cluster, and the largest standardised difference."""

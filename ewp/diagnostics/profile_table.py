@@ -50,7 +50,8 @@ class Profile(SummaryMixin):
         ``difference``, the largest standardised difference between two clusters, and ``between``,
         which two; ``weight``; and ``p_value`` where there are selective p-values. Of a counted
         value the mean is its share of the rows, and the number of rows is ``count``, ``count_0``
-        and so on.
+        and so on. Where values are missing, ``observed``, ``observed_0`` and so on are the
+        numbers of those that are there, of which all other figures are.
     clusters : pandas.DataFrame
         Columns ``size`` (rows), ``mass`` (sum of sample weights) and ``share`` (of the mass).
     scaling : str
@@ -166,6 +167,9 @@ def _cells(found: Profile, top: int) -> _Cells:
     if len(found.clusters) > 1:
         beside["difference"] = ["", *map(_difference_cell, table["difference"], table["between"])]
     beside["weight"] = ["", *weight_cells(table["weight"].to_numpy(dtype=float))]
+    if "observed" in table:
+        absent = 1.0 - table["observed"] / mass.sum()
+        beside["missing"] = ["", *map(percent, absent)]
     if "p_value" in table:
         beside["p"] = ["", *map(p_text, table["p_value"])]
     clusters = dict(zip([str(name) for name in names], columns[1:], strict=True))
@@ -219,6 +223,8 @@ def _notes(found: Profile, top: int) -> list[str]:
         notes.append("Means (standard deviations), in the units of the data.")
     if "count" in kinds:
         notes.append("Of features that are counted: rows with the value (share of the cluster).")
+    if "observed" in table:
+        notes.append("missing: rows without a value; means, counts and shares are of the others.")
     if "difference" in table and len(found.clusters) > 1:
         notes.append(
             "difference: of the means of the two clusters that differ most (which two), divided by "

@@ -15,7 +15,7 @@ from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import block_rows, sample_by_hash
 from ewp.diagnostics.refinement import Refinement, standardised
-from ewp.diagnostics.refit import FittedData, feature_positions, fitted_data
+from ewp.diagnostics.refit import FittedData, check_whole_rows, feature_positions, fitted_data
 from ewp.refinement.choice import (
     TAILS,
     Choice,
@@ -110,6 +110,7 @@ def refine(
         raise ValueError("there is one cluster, and nothing to refine: fit two or more")
     chosen = feature_positions(results, features)
     source = fitted_data(results, X, sample_weight, as_given=True)
+    check_whole_rows(source, "refine", "impute them, fit the imputed data and refine that fit")
     rows, mass, labels = _rows_to_fit(source, results)
     place = prepare(rows, mass, labels, k, chosen)
     q = place.rows.shape[1]

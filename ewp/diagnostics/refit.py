@@ -36,6 +36,7 @@ __all__ = [
     "FittedData",
     "Refit",
     "Resample",
+    "check_whole_rows",
     "distinct_solutions",
     "estimates",
     "feature_positions",
@@ -197,6 +198,23 @@ def fitted_data(
         results.critical_exponent,
         made,
     )
+
+
+def check_whole_rows(source: FittedData, question: str, cure: str) -> None:
+    """Check that nothing is missing, for a question that needs all values of a row.
+
+    Parameters
+    ----------
+    source : FittedData
+    question : str
+        Its name.
+    cure : str
+        What to do instead, as an imperative.
+    """
+    if np.isnan(source.X).any():
+        raise ValueError(
+            f"{question}() needs all values of a row, but the data have missing values: {cure}"
+        )
 
 
 def feature_positions(results: FittedResults, features: Any) -> np.ndarray | None:

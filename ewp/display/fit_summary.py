@@ -82,6 +82,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
     return {
         "Observations:": str(results.n_obs),
         "Features:": str(results.n_features),
+        **_missing(results),
         "Clusters:": str(results.n_clusters),
         "Penalty lambda:": number(results.lam),
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
@@ -100,6 +101,12 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "anneal + finish + polish:": " + ".join(counts),
         "Converged:": "yes" if results.converged else "NO",
     }
+
+
+def _missing(results: FittedResults) -> dict[str, str]:
+    if results.observed is None:
+        return {}
+    return {"Missing values:": percent(1.0 - results.observed.mean())}
 
 
 def _agreeing(results: FittedResults) -> dict[str, str]:
@@ -132,6 +139,8 @@ def _feature_table(results: FittedResults, top: int) -> pd.DataFrame:
     order = heaviest_first(results)[:top]
     theta = results.centroids.to_numpy(dtype=float)[:, order]
     table = {"weight": weight_cells(results.weights.to_numpy(dtype=float)[order])}
+    if results.observed is not None:
+        table["missing"] = [percent(1.0 - x) for x in results.observed[order]]
     explained = variance_explained(results)
     if explained is not None:
         table["explained"] = [percent(x) for x in explained[order]]
@@ -208,6 +217,14 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             "of it which the other features do not explain (ZCA-cor, correlations shrunk by "
             f"{short(results.decorrelation.shrinkage, 2)}). Centroids are in the units of the data."
         )
+    if results.observed is not None:
+        yield (
+            "missing: share of the rows without a value of the feature, "
+            f"{percent(float(1.0 - results.observed.max()))} to "
+            f"{percent(float(1.0 - results.observed.min()))}. Distances and sums of squares are "
+            "over observed values, divided by their share in each feature, which is right if "
+            "values are missing completely at random."
+        )
     if results.selection is not None:
         yield selection_reason(results.selection)
     if is_weighted(results):
@@ -278,6 +295,10 @@ def variance_explained(results: FittedResults) -> np.ndarray | None:
     if spread is None:
         return None
     mass = results.clusters["mass"].to_numpy(dtype=float)
+    if results.within is not None and results.observed is not None:
+        total = mass.sum() * results.observed * spread**2
+        left = np.divide(results.within, total, out=np.ones_like(total), where=total > 0)
+        return np.clip(1.0 - left, 0.0, 1.0)
     deviations = results.centroids.to_numpy(dtype=float) - results.center
     between = mass @ deviations**2 / mass.sum()
     share = np.divide(between, spread**2, out=np.zeros_like(between), where=spread > 0)

@@ -15,6 +15,7 @@ from ewp.common.checks import check_integer
 from ewp.common.types import Array
 from ewp.display.axes import INK, despine, new_axes, one_line_label, subsample
 from ewp.display.plots import MAX_LEGEND, cluster_colours, draw_clusters, principal_axes
+from ewp.display.profile_plots import cluster_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +41,7 @@ def plot_pairs(
     Parameters
     ----------
     X : array-like of shape (n, m)
-        The features to draw, at least two.
+        The features to draw, at least two. Rows that miss a value (NaN) are not where it is drawn.
     labels : array-like of shape (n,)
         Clusters, counted from 0.
     names : sequence of length m
@@ -68,9 +69,8 @@ def plot_pairs(
     m, k = x.shape[1], int(cluster.max()) + 1
     if m < 2:
         raise ValueError(f"{m} feature has no pairs; name two or more")
-    counted = np.bincount(cluster, copies, k)
-    means = np.array([np.bincount(cluster, copies * column, k) for column in x.T]).T
-    means /= np.maximum(counted, np.finfo(float).tiny)[:, None]
+    seen = ~np.isnan(x)
+    means = cluster_means(x, cluster, copies, k)
     colours = cluster_colours(means)
     side = float(np.clip(9.0 / m, 1.7, 2.6))
     figure = plt.figure(figsize=(side * m + 0.9, side * m + 0.3), layout="constrained")
@@ -85,12 +85,13 @@ def plot_pairs(
             ax = figure.add_subplot(grid[i, j], sharex=above)
             axes.append(ax)
             if i == j:
-                _draw_distributions(ax, x[:, i], cluster, copies, colours)
+                here = seen[:, i]
+                _draw_distributions(ax, x[here, i], cluster[here], copies[here], colours)
             else:
                 across, up = x[drawn][:, [j, i]].T
                 ax.scatter(across, up, s=size, c=of_row, alpha=0.5, linewidths=0, zorder=1)
                 for g in range(k):
-                    own = cluster == g
+                    own = (cluster == g) & seen[:, i] & seen[:, j]
                     _draw_ellipse(ax, x[own][:, [j, i]], copies[own], colours[g])
                     if k > MAX_LEGEND:
                         place = means[g, j], means[g, i]
@@ -133,6 +134,8 @@ def _draw_distributions(
     ax: Axes, values: Array, cluster: np.ndarray, copies: Array, colours: list[str]
 ) -> None:
     """Histograms of the clusters on common cells, as outlines."""
+    if not len(values):
+        return
     low, high = float(values.min()), float(values.max())
     cells = np.linspace(low, high if high > low else low + 1.0, 21).tolist()
     for j, colour in enumerate(colours):

@@ -29,7 +29,13 @@ from ewp.display.formatting import fixed, signed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["heaviest_features", "plot_heatmap", "plot_parallel", "plot_silhouettes"]
+__all__ = [
+    "cluster_means",
+    "heaviest_features",
+    "plot_heatmap",
+    "plot_parallel",
+    "plot_silhouettes",
+]
 
 #: Clusters whose values are written into a heatmap.
 _MOST_WRITTEN = 12
@@ -45,6 +51,22 @@ def heaviest_features(weights: Array, top: int) -> np.ndarray:
     """Positions of the features with the largest weights, heaviest first."""
     check_integer("top", top, least=1)
     return np.argsort(-weights, kind="stable")[:top]
+
+
+def cluster_means(values: Array, labels: np.ndarray, copies: Array, k: int) -> Array:
+    """Means of the observed values of columns by cluster, (k, m), 0 where there are none.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, m)
+    labels : ndarray of shape (n,)
+    copies : ndarray of shape (n,)
+    k : int
+    """
+    seen = ~np.isnan(values)
+    of = (labels == np.arange(k)[:, None]) * copies
+    means: Array = (of @ np.where(seen, values, 0.0)) / np.maximum(of @ seen, np.finfo(float).tiny)
+    return means
 
 
 def plot_heatmap(
@@ -143,7 +165,7 @@ def plot_parallel(
     Parameters
     ----------
     values : array-like of shape (n, p)
-        Rows, standardised, so that the features share an axis.
+        Rows, standardised, so that the features share an axis; a missing value (NaN) has no part.
     labels : array-like of shape (n,)
         Clusters, counted from 0.
     weights : array-like of shape (p,)
@@ -174,10 +196,9 @@ def plot_parallel(
     k, places = int(cluster.max()) + 1, np.arange(len(order))
     if ax is None:
         ax = new_axes((float(np.clip(2.6 + 0.8 * len(order), 5.4, 12.0)), 5.0))[0]
-    of = (cluster == np.arange(k)[:, None]) * copies
-    means = (of @ z) / np.maximum(of.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    means = cluster_means(z, cluster, copies, k)
     for j in range(k):
-        own = of[j] > 0
+        own = (cluster == j) & (copies > 0)
         if not own.any():
             continue
         turn, place = divmod(j, len(PALETTE))
@@ -205,10 +226,16 @@ def plot_parallel(
 
 
 def _quantiles(values: Array, copies: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles of columns whose rows have weights, interpolated between the rows."""
+    """Quantiles of columns whose rows have weights, interpolated between the rows.
+
+    Those of the observed values, NaN where there are none.
+    """
     found = []
     for column in values.T:
-        order = np.argsort(column, kind="stable")
+        order = np.argsort(column, kind="stable")[: np.count_nonzero(~np.isnan(column))]
+        if not len(order):
+            found.append(np.full(len(shares), np.nan))
+            continue
         mass = copies[order]
         middle = np.cumsum(mass) - 0.5 * mass
         found.append(np.interp(shares, middle / mass.sum(), column[order]))

@@ -71,7 +71,9 @@ def make_engine(
             made, rows = decorrelated_rows(source, given_shrinkage(scale), used)
             return _decorrelated_engine(made, rows, source.weight, n_jobs)
         return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs)
-    engine = DaskEngine(source.data, source.sample_weight, scale=scale, prior=prior)
+    engine = DaskEngine(
+        source.data, source.sample_weight, scale=scale, prior=prior, missing=source.missing
+    )
     distinct = engine.sample_for_starts(k).n
     if distinct < k:
         raise ValueError(

@@ -26,12 +26,15 @@ from ewp.data.canonical import (
     block_rows,
     column_means,
     column_squares,
+    observed_means,
+    observed_squares,
     order_by_value,
     sample_by_hash,
     sample_size,
     varying_columns,
 )
 from ewp.data.decorrelation import Decorrelation
+from ewp.data.missing import Missingness
 from ewp.data.rows import is_row_source
 from ewp.engine.base import Deviations, Partition, RowEngine, RowMass
 from ewp.engine.incremental import IncrementalHardStep
@@ -72,8 +75,8 @@ class ArrayEngine(RowEngine):
     Parameters
     ----------
     X : ndarray or RowSource of shape (n, p)
-        Validated data of any float type and memory layout; never modified or copied whole unless
-        small.
+        Validated data of any float type and memory layout, NaN for missing values; never modified
+        or copied whole unless small.
     sample_weight : ndarray of shape (n,) or None
         Weights of the rows, not negative; rows of weight zero get labels but no say.
     center : ndarray of shape (p,) or None
@@ -87,11 +90,17 @@ class ArrayEngine(RowEngine):
         Whether a prepared copy of small data may be kept.
     decorrelation : Decorrelation or None
         How the rows came from the data, if they were decorrelated.
+    missingness : Missingness or None
+        Which columns have missing values, where these rows are a part or a sample of the data;
+        found in the rows if None. A `scale` that is an array has the root of the observed shares
+        in it.
 
     Attributes
     ----------
-    prepared : ndarray of shape (n, p) or None
-        All rows in the engine's coordinates, if they are kept.
+    prepared : ndarray of shape (n, p + h) or None
+        All rows in the engine's coordinates, with their marks, if they are kept.
+    width : int
+        Columns and marks.
     """
 
     def __init__(
@@ -104,6 +113,7 @@ class ArrayEngine(RowEngine):
         n_jobs: int | None = None,
         keep: bool = True,
         decorrelation: Decorrelation | None = None,
+        missingness: Missingness | None = None,
     ) -> None:
         self.X = X
         self.decorrelation = decorrelation
@@ -126,12 +136,26 @@ class ArrayEngine(RowEngine):
             )
         self.center = center
         self.squares = column_squares(X, sample_weight, self.center)
+        # sums over missing values are missing
+        holes = np.flatnonzero(np.isnan(self.squares))
+        if len(holes):
+            self._sum_observed(holes)
+        if missingness is None:
+            missingness = Missingness.none(self.p)
+            if len(holes):
+                missingness = Missingness.of_rows(X, sample_weight, holes)
+        self.missingness = missingness
+        self.width = self.p + len(missingness.columns)
+        share = missingness.share
         if isinstance(scale, str):
             if not self.divergence.scale_equivariant:
                 raise ValueError("columns cannot be standardised for this divergence: scale=None")
             deviation = np.sqrt(self.squares / self.total)
             scale = np.where(deviation > 0, deviation, 1.0)
-        self.scale = np.ones(self.p) if scale is None else scale
+        elif scale is None:
+            # sums over the observed rows stand for all
+            scale = np.sqrt(share) if missingness else np.ones(self.p)
+        self.scale = scale
         self._scaled = bool((self.scale != 1.0).any())
         self.squares /= self.scale**2
         self._keep = keep
@@ -141,9 +165,18 @@ class ArrayEngine(RowEngine):
     def __reduce__(self) -> tuple[Any, ...]:
         # buffers and the prepared copy are made again where the engine goes
         arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs, self._keep)
-        return _rebuild, (*arguments, self.decorrelation)
+        return _rebuild, (*arguments, self.decorrelation, self.missingness)
 
     # -- preparation ---------------------------------------------------------------------------
+
+    def _sum_observed(self, columns: np.ndarray) -> None:
+        """Put in the moments of the observed values of some columns."""
+        self.center = self.center.copy()
+        own = np.isnan(self.center[columns])
+        if own.any():
+            self.center[columns[own]] = observed_means(self.X, self.sample_weight, columns[own])
+        center = self.center[columns]
+        self.squares[columns] = observed_squares(self.X, self.sample_weight, columns, center)
 
     def _slices(self, rows: int) -> Iterator[slice]:
         for start in range(0, self.n, rows):
@@ -153,7 +186,13 @@ class ArrayEngine(RowEngine):
         return None if self.sample_weight is None else self.sample_weight[rows]
 
     def _fill(self, rows: slice, block: Array) -> None:
-        """Write rows in the engine's coordinates."""
+        """Write rows in the engine's coordinates, and their marks."""
+        if self.missingness:
+            values = block[:, : self.p]
+            np.subtract(self.X[rows], self.center, out=values)
+            values /= self.scale
+            self.missingness.mark(block)
+            return
         if self._read is not None:
             self._read(rows.start, block)
             values = block
@@ -167,10 +206,11 @@ class ArrayEngine(RowEngine):
     def _prepare(self) -> Array:
         """All rows in the engine's coordinates; the data themselves if that is what they are."""
         plain = isinstance(self.X, np.ndarray) and self.X.dtype == np.float64
+        plain = plain and not self.missingness
         if plain and self.X.flags.c_contiguous and not self._scaled and not self.center.any():
             return self.X
-        prepared = np.empty((self.n, self.p))
-        for rows in self._slices(block_rows(self.p, 1)):
+        prepared = np.empty((self.n, self.width))
+        for rows in self._slices(block_rows(self.width, 1)):
             self._fill(rows, prepared[rows])
         return prepared
 
@@ -195,8 +235,9 @@ class ArrayEngine(RowEngine):
     @cached_property
     def canonical(self) -> tuple[np.ndarray, np.ndarray]:
         """Order of the rows by value, and which of them differ from the row before."""
-        blocks = (self.rows(rows) for rows in self._slices(block_rows(self.p, 1)))
-        return order_by_value(blocks, self.squares, self.total)
+        blocks = (self.marked_rows(rows) for rows in self._slices(block_rows(self.width, 1)))
+        marks = np.full(len(self.missingness.columns), self.total)
+        return order_by_value(blocks, np.concatenate([self.squares, marks]), self.total)
 
     def sample_for_starts(self, k: int) -> ArrayEngine:
         """Return itself, or for many rows a sample of them in the same coordinates."""
@@ -209,9 +250,24 @@ class ArrayEngine(RowEngine):
             blocks = ((self.X[rows], self._weight(rows)) for rows in slices)
             found = sample_by_hash(blocks, self.p, size)
             self._samples[size] = ArrayEngine(
-                found.rows, found.mass, center=self.center, scale=self.scale, n_jobs=self.n_jobs
+                found.rows,
+                found.mass,
+                center=self.center,
+                scale=self.scale,
+                n_jobs=self.n_jobs,
+                missingness=self.missingness,
             )
         return self._samples[size]
+
+    def part(self, index: np.ndarray, sample_weight: Array) -> ArrayEngine:
+        """Return some of the rows, with weights of their own, in the same coordinates."""
+        return ArrayEngine(
+            self.X[index],
+            sample_weight,
+            center=self.center,
+            scale=self.scale,
+            missingness=self.missingness,
+        )
 
     # -- passes over the data ------------------------------------------------------------------
 
@@ -228,7 +284,7 @@ class ArrayEngine(RowEngine):
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
-            count = -(-self.n // block_rows(self.p, k))
+            count = -(-self.n // block_rows(self.width, k))
             slices = list(self._slices(-(-self.n // count)))
             size = -(-len(slices) // _CHUNKS)
             self._cut[k] = [slices[i : i + size] for i in range(0, len(slices), size)]
@@ -250,7 +306,7 @@ class ArrayEngine(RowEngine):
         except Empty:
             work = None
         if work is None or work.runs < runs:
-            work = Workspace(min(block_rows(self.p, k), self.n), self.p, k, runs)
+            work = Workspace(min(block_rows(self.width, k), self.n), self.width, k, runs)
         try:
             chunks = self._chunks(k)
             return [task(self._blocks(chunks[i], work, mass), work, metric, *more) for i in part]
@@ -300,7 +356,7 @@ class ArrayEngine(RowEngine):
         Blocks of rows are the same for any number of runs, and so are the sums. A file is read
         once for all runs.
         """
-        rows = min(block_rows(self.p, k), self.n)
+        rows = min(block_rows(self.width, k), self.n)
         limit = _RUN_BYTES if self._read is None else _FILE_RUN_BYTES
         return max(limit // (24 * k * rows), 1)
 
@@ -313,7 +369,7 @@ class ArrayEngine(RowEngine):
 
     def _metric(self, theta: Array, weights: Array) -> Metric:
         """Prepare the centroids and weights of one run."""
-        return Metric.prepare(theta[None], weights[None], self.squares, self.total, self.divergence)
+        return self.metric(theta[None], weights[None])
 
     def label(self, theta: Array, weights: Array) -> Partition:
         """Assign every row to its nearest centroid."""
@@ -342,13 +398,22 @@ class ArrayEngine(RowEngine):
         mass = np.ones(self.n) if self.sample_weight is None else self.sample_weight
         k = len(theta)
         sums, squares = np.zeros((k, self.p)), np.zeros(self.p)
+        columns = self.missingness.columns
+        seen = np.zeros((k, len(columns)))
         for rows in self._slices(block_rows(self.p, k)):
-            difference = self.rows(rows)
+            marked = self.marked_rows(rows)
+            difference, marks = marked[:, : self.p], marked[:, self.p :]
             difference -= theta[labels[rows]]
+            if len(columns):
+                difference[:, columns] *= marks
+                seen += hard_sums(labels[rows], k, mass[rows], marks)
             sums += hard_sums(labels[rows], k, mass[rows], difference)
             difference *= difference
             squares += mass[rows] @ difference
-        weight = np.bincount(labels, mass, k).astype(np.float64)
+        weight = np.bincount(labels, mass, k).astype(np.float64)[:, None]
+        if len(columns):
+            weight = np.repeat(weight, self.p, axis=1)
+            weight[:, columns] = seen
         return Deviations(weight, sums, squares, float(mass @ nearest))
 
     def lengths(self, weights: Array) -> Array:
@@ -371,29 +436,34 @@ class ArrayEngine(RowEngine):
         return np.maximum(result, 0.0, out=result)
 
     def _prepared_blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Rows in the engine's coordinates, all at once if they are kept."""
+        """Rows and their marks in the engine's coordinates, all at once if they are kept."""
         if self.prepared is not None:
             yield slice(0, self.n), self.prepared
             return
-        for rows in self._slices(block_rows(self.p, 1)):
-            yield rows, self.rows(rows)
+        for rows in self._slices(block_rows(self.width, 1)):
+            yield rows, self.marked_rows(rows)
 
     def lengths_of_runs(self, weights: Array) -> Array:
         """Squared lengths of all rows in the metrics of some runs, a (runs, n) array."""
         found = np.empty((len(weights), self.n))
         for rows, block in self._prepared_blocks():
-            found[:, rows] = weights @ np.square(block).T
+            found[:, rows] = weights @ np.square(block[:, : self.p]).T
         return found
 
     def distances_of_runs(self, theta: Array, weights: Array, lengths: Array) -> Array:
         """Squared distances to a few centroids of some runs, see `RowEngine`."""
-        runs, t, p = theta.shape
+        runs, t, _ = theta.shape
         product = theta * weights[:, None, :]
         length = np.einsum("bjl,bjl->bj", theta, product)
+        if self.missingness:
+            added = product * theta
+            marks = added[..., self.missingness.columns]
+            length = np.delete(added, self.missingness.columns, axis=-1).sum(axis=-1)
+            product = np.concatenate([product, -0.5 * marks], axis=-1)
         product *= -2.0
         found = np.empty((runs, t, self.n))
         for rows, block in self._prepared_blocks():
-            found[:, :, rows] = (product.reshape(-1, p) @ block.T).reshape(runs, t, -1)
+            found[:, :, rows] = (product.reshape(-1, self.width) @ block.T).reshape(runs, t, -1)
         found += lengths[:, None, :]
         found += length[:, :, None]
         # what is left of a row's own length is rounding error
@@ -402,7 +472,7 @@ class ArrayEngine(RowEngine):
 
     def step_function(self) -> StepFunction:
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
-        if self.prepared is None or self.n * self.p < _INCREMENTAL:
+        if self.prepared is None or self.missingness or self.n * self.p < _INCREMENTAL:
             return self.statistics
         return IncrementalHardStep(self).statistics
 
@@ -424,12 +494,37 @@ class ArrayEngine(RowEngine):
         pieces = (index[i : i + 256] for i in range(0, len(index), 256))
         return np.concatenate([self.rows(piece)[:, columns] for piece in pieces])
 
+    def take_marks(self, index: np.ndarray, columns: np.ndarray) -> Array | None:
+        """Where some columns of some rows are observed, 1 or 0; None where none can be missing."""
+        holes = self.missingness.columns
+        at = np.flatnonzero(np.isin(columns, holes))
+        if not len(at):
+            return None
+        marks = np.ones((len(index), len(columns)))
+        places = self.p + np.searchsorted(holes, columns[at])
+        for start in range(0, len(index), 256):
+            piece = slice(start, start + 256)
+            marks[piece, at] = self.marked_rows(index[piece])[:, places]
+        return marks
+
     def rows(self, index: np.ndarray | slice) -> Array:
-        """Rows in the engine's coordinates."""
+        """Rows in the engine's coordinates, with the mean (0) where values are missing."""
+        if self.missingness:
+            return np.ascontiguousarray(self.marked_rows(index)[:, : self.p])
+        return self.marked_rows(index)
+
+    def marked_rows(self, index: np.ndarray | slice) -> Array:
+        """Rows and their marks, as blocks of the kernel are."""
         if self.prepared is not None:
             found = self.prepared[index]
             return found.copy() if isinstance(index, slice) else found
         values = self.X[index]
+        if self.missingness:
+            block = np.empty((len(values), self.width))
+            np.subtract(values, self.center, out=block[:, : self.p])
+            block[:, : self.p] /= self.scale
+            self.missingness.mark(block)
+            return block
         # in C order whatever the data's: sums depend on it in their last digits
         result = np.subtract(values, self.center, out=np.empty(values.shape))
         result /= self.scale
@@ -446,7 +541,8 @@ class _Block(NamedTuple):
 
 def _accumulate(blocks: Iterator[_Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
     """Sufficient statistics of one MM step of some runs."""
-    sums = Statistics.zeros(*metric.theta.shape)
+    runs, k, p = metric.theta.shape
+    sums = Statistics.zeros(runs, k, p, metric.columns)
     for block in blocks:
         block_statistics(block.values, block.weight, metric, s, work, sums)
     return sums
@@ -510,6 +606,7 @@ def _rebuild(
     n_jobs: int,
     keep: bool,
     decorrelation: Decorrelation | None,
+    missingness: Missingness,
 ) -> ArrayEngine:
     return ArrayEngine(
         X,
@@ -519,6 +616,7 @@ def _rebuild(
         n_jobs=n_jobs,
         keep=keep,
         decorrelation=decorrelation,
+        missingness=missingness,
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.decorrelation import Decorrelation
+from ewp.data.missing import Missingness
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import Metric, Statistics, StepFunction
 
@@ -69,10 +70,11 @@ class Deviations(NamedTuple):
 
     Attributes
     ----------
-    mass : ndarray of shape (k,)
-        Weight of the rows.
+    mass : ndarray of shape (k, 1) or (k, p)
+        Weight of the rows, where columns have missing values that of the rows in which they are
+        observed.
     sums : ndarray of shape (k, p)
-        Weighted sums of the differences.
+        Weighted sums of the differences of observed values.
     squares : ndarray of shape (p,)
         Weighted sums of their squares, over all clusters.
     nearest : float
@@ -97,7 +99,9 @@ class Engine(ABC):
     total : float
         Sum of the sample weights.
     center, scale : ndarray of shape (p,)
-        Data are centred and divided by these before anything is computed.
+        Data are centred and divided by these before anything is computed. Where values are
+        missing, the root of the observed share is part of the scale: squares of what is observed
+        then stand for those of all rows.
     squares : ndarray of shape (p,)
         Weighted sum of squares of every (centred and scaled) column.
     varying : ndarray of bool, shape (p,)
@@ -106,6 +110,8 @@ class Engine(ABC):
     divergence : BregmanDivergence
     decorrelation : Decorrelation or None
         How the rows of the engine came from the data, if they were decorrelated.
+    missingness : Missingness
+        Which columns have missing values.
     """
 
     n: int
@@ -117,6 +123,15 @@ class Engine(ABC):
     n_jobs: int
     divergence: BregmanDivergence = SQUARED_EUCLIDEAN
     decorrelation: Decorrelation | None = None
+    missingness: Missingness
+
+    @property
+    def divisors(self) -> Array:
+        """What the columns are divided by, but for the root of their observed share."""
+        if not self.missingness:
+            return self.scale
+        divisors: Array = self.scale / np.sqrt(self.missingness.share)
+        return divisors
 
     @property
     @abstractmethod
@@ -163,13 +178,20 @@ class Engine(ABC):
 
     def metric(self, theta: Array, weights: Array) -> Metric:
         """Prepare centroids and weights of some runs for a pass."""
-        return Metric.prepare(theta, weights, self.squares, self.total, self.divergence)
+        return Metric.prepare(
+            theta,
+            weights,
+            self.squares,
+            self.total,
+            self.divergence,
+            self.missingness.columns,
+        )
 
     @property
     def column_deviations(self) -> Array:
         """Standard deviations of the features in data units, 0 for constant ones."""
         if self.decorrelation is None:
-            found: Array = np.sqrt(self.squares / self.total) * self.scale
+            found: Array = np.sqrt(self.squares / self.total) * self.divisors
             return found
         return np.where(self.varying, self.decorrelation.scale, 0.0)
 
@@ -198,8 +220,9 @@ class RowEngine(Engine):
     X : ndarray or RowSource of shape (n, p)
         The rows in data units.
     sample_weight : ndarray of shape (n,) or None
-    prepared : ndarray of shape (n, p) or None
-        The rows in the engine's coordinates, where a copy is kept.
+    prepared : ndarray of shape (n, p + h) or None
+        The rows in the engine's coordinates, with marks of the h columns with missing values,
+        where a copy is kept.
     """
 
     X: Any
@@ -223,11 +246,23 @@ class RowEngine(Engine):
 
     @abstractmethod
     def rows(self, index: np.ndarray | slice) -> Array:
-        """Rows in the engine's coordinates."""
+        """Rows in the engine's coordinates, with the mean (0) where values are missing."""
+
+    @abstractmethod
+    def marked_rows(self, index: np.ndarray | slice) -> Array:
+        """Rows and their marks, as blocks of the kernel are."""
+
+    @abstractmethod
+    def part(self, index: np.ndarray, sample_weight: Array) -> RowEngine:
+        """Return some of the rows, with weights of their own, in the same coordinates."""
 
     @abstractmethod
     def take(self, index: np.ndarray, columns: np.ndarray) -> Array:
         """Some columns of some rows in the engine's coordinates."""
+
+    @abstractmethod
+    def take_marks(self, index: np.ndarray, columns: np.ndarray) -> Array | None:
+        """Where some columns of some rows are observed, 1 or 0; None where none can be missing."""
 
     @abstractmethod
     def with_columns(self, columns: np.ndarray) -> RowEngine:

@@ -18,9 +18,20 @@ import pandas as pd
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
-from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
+from ewp.data.decorrelation import (
+    Decorrelation,
+    check_complete,
+    given_shrinkage,
+    is_decorrelated,
+)
+from ewp.data.missing import Missingness
 from ewp.data.sources import is_dask
-from ewp.data.validation import check_data, check_sample_weight, check_weight_values
+from ewp.data.validation import (
+    check_data,
+    check_sample_weight,
+    check_weight_values,
+    without_values,
+)
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
@@ -53,28 +64,51 @@ def _as_array(X: Any) -> Any:
     return X.rechunk({1: -1})
 
 
-def _checked(block: Any, weight: Any, first_row: int) -> tuple[Array, Array | None]:
+def _checked(block: Any, weight: Any, first_row: int, missing: str) -> tuple[Array, Array | None]:
     """One block of validated rows and their weights."""
     if not len(block):
         return np.empty(block.shape), None
     # what has travelled between processes may lie across the bounds of words, which is slow
-    array = np.require(check_data(block, first_row=first_row), requirements="A")
+    checked = check_data(block, first_row=first_row, missing=missing)
+    array = np.require(checked, requirements="A")
     return array, None if weight is None else check_weight_values(weight, first_row=first_row)
 
 
-def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Array, Array]:
-    """Weight of a block, and its weighted sums of differences from `shift` and their squares."""
+def _moments(part: tuple[Array, Array | None], shift: Array) -> tuple[float, Array, Array, Array]:
+    """Weight of a block, where it has missing values, and moments of the observed ones.
+
+    These are weighted sums of differences from `shift` and of their squares; the second array is
+    the weight of the rows in which a column is missing.
+    """
     X, weight = part
-    total, first, second = 0.0, np.zeros(len(shift)), np.zeros(len(shift))
+    total, absent, first, second = 0.0, *np.zeros((3, len(shift)))
     for start in range(0, len(X), 4096):
         rows = slice(start, start + 4096)
         difference = X[rows] - shift
         mass = np.ones(len(difference)) if weight is None else weight[rows]
         total += float(mass.sum())
+        missing = np.isnan(difference)
+        if missing.any():
+            absent += mass @ missing
+            difference[missing] = 0.0
         first += mass @ difference
         difference *= difference
         second += mass @ difference
-    return total, first, second
+    return total, absent, first, second
+
+
+def _first_observed(part: tuple[Array, Array | None]) -> Array:
+    """First observed value of every column of a block, NaN where there is none."""
+    X = part[0]
+    if not len(X):
+        return np.full(X.shape[1], np.nan)
+    first: Array = X[(~np.isnan(X)).argmax(axis=0), np.arange(X.shape[1])]
+    return first
+
+
+def _has_missing(part: tuple[Array, Array | None]) -> np.ndarray:
+    """Which columns of a block have missing values."""
+    return np.asarray(np.isnan(part[0]).any(axis=0))
 
 
 def _of_part(part: tuple[Array, Array | None], function: Callable[..., Any], *more: Any) -> Any:
@@ -88,10 +122,12 @@ def _decorrelated(
     return made.apply(X), weight
 
 
-def _engine(part: tuple[Array, Array | None], center: Array, scale: Array) -> ArrayEngine:
+def _engine(
+    part: tuple[Array, Array | None], center: Array, scale: Array, missingness: Missingness
+) -> ArrayEngine:
     X, weight = part
     # a prepared copy would take more of the workers' memory than the data
-    return ArrayEngine(X, weight, center=center, scale=scale, keep=False)
+    return ArrayEngine(X, weight, center=center, scale=scale, keep=False, missingness=missingness)
 
 
 def _together(engines: list[Any]) -> list[list[int]]:
@@ -158,15 +194,16 @@ def _of_block(
     function: Callable[..., Any],
     metric: tuple[Array, ...],
     made: Decorrelation | None,
+    missing: str,
+    columns: int,
     block_info: Any = None,
 ) -> Any:
-    """Apply a function of new rows and a metric to a block."""
+    """Apply a function of new rows and some arguments to a block."""
     if not len(block):  # a partition that a filter has emptied
-        block = np.zeros((1, len(metric[1])))
-        return function(block, *metric)[:0]
+        return function(np.zeros((1, columns)), *metric)[:0]
     first_row = block_info[0]["array-location"][0][0] if block_info else 0
     with one_blas_thread():
-        rows = check_data(block, first_row=first_row)
+        rows = check_data(block, first_row=first_row, missing=missing)
         return function(rows if made is None else made.apply(rows), *metric)
 
 
@@ -181,7 +218,29 @@ def new_distances(*rows_and_metric: Array) -> Array:
     return found
 
 
-def lazy_labels(X: Any, *metric: Array, made: Decorrelation | None = None) -> Any:
+def _lazily(
+    X: Any,
+    function: Callable[..., Any],
+    metric: tuple[Array, ...],
+    made: Decorrelation | None,
+    missing: str,
+    **shape: Any,
+) -> Any:
+    """Apply a function to new rows, block by block, when the result is asked for."""
+    return X.map_blocks(
+        _of_block,
+        function=function,
+        metric=metric,
+        made=made,
+        missing=missing,
+        columns=X.shape[1],
+        **shape,
+    )
+
+
+def lazy_labels(
+    X: Any, *metric: Array, made: Decorrelation | None = None, missing: str = "error"
+) -> Any:
     """Labels of Dask rows as a Dask array that is computed when asked for.
 
     Parameters
@@ -191,30 +250,28 @@ def lazy_labels(X: Any, *metric: Array, made: Decorrelation | None = None) -> An
         Centroids, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
     made : Decorrelation or None
         How the rows become the columns to which the metric belongs.
+    missing : {"error", "observed"}
+        As in `ewp.EWP`.
     """
-    return _as_array(X).map_blocks(
-        _of_block, function=new_labels, metric=metric, made=made, drop_axis=1, dtype=np.intp
-    )
+    return _lazily(_as_array(X), new_labels, metric, made, missing, drop_axis=1, dtype=np.intp)
 
 
-def lazy_gain(X: Any, *mixture: Array, made: Decorrelation | None = None) -> Any:
+def lazy_gain(
+    X: Any, *mixture: Array, made: Decorrelation | None = None, missing: str = "error"
+) -> Any:
     """Log-densities that Dask rows gain from a partition, see `ewp.metrics.mixture_gain`."""
-    return _as_array(X).map_blocks(
-        _of_block, function=mixture_gain, metric=mixture, made=made, drop_axis=1, dtype=np.float64
+    return _lazily(
+        _as_array(X), mixture_gain, mixture, made, missing, drop_axis=1, dtype=np.float64
     )
 
 
-def lazy_distances(X: Any, *metric: Array, made: Decorrelation | None = None) -> Any:
+def lazy_distances(
+    X: Any, *metric: Array, made: Decorrelation | None = None, missing: str = "error"
+) -> Any:
     """Distances (not squared) of Dask rows to all centroids, see `lazy_labels`."""
     array = _as_array(X)
-    return array.map_blocks(
-        _of_block,
-        function=new_distances,
-        metric=metric,
-        made=made,
-        chunks=(array.chunks[0], (len(metric[0]),)),
-        dtype=np.float64,
-    )
+    chunks = array.chunks[0], (len(metric[0]),)
+    return _lazily(array, new_distances, metric, made, missing, chunks=chunks, dtype=np.float64)
 
 
 class DaskEngine(Engine):
@@ -226,6 +283,8 @@ class DaskEngine(Engine):
     sample_weight : array-like or dask array of shape (n,) or None
     scale, prior
         As in `ewp.engine.make_engine`.
+    missing : {"error", "observed"}
+        As in `ewp.EWP`.
     """
 
     def __init__(
@@ -235,6 +294,7 @@ class DaskEngine(Engine):
         *,
         scale: str | None = None,
         prior: Array | None = None,
+        missing: str = "error",
     ) -> None:
         import dask.array as da
         from dask.base import compute, persist
@@ -243,6 +303,7 @@ class DaskEngine(Engine):
         self._compute, self._delayed = compute, delayed
         array = _as_array(X)
         self.n, self.p = array.shape
+        self._names = list(X.columns) if hasattr(X, "columns") else list(range(self.p))
         if not self.n or not self.p:
             raise ValueError(f"X is empty: it has {self.n} rows and {self.p} columns")
         self.n_jobs = 1
@@ -257,16 +318,21 @@ class DaskEngine(Engine):
         check = delayed(_checked, pure=True)
         lengths = array.chunks[0]
         parts = [
-            check(block, weight, end - length)
+            check(block, weight, end - length, missing)
             for block, weight, end, length in zip(
                 array.to_delayed().ravel(), weights, accumulate(lengths), lengths, strict=True
             )
         ]
         parts = list(persist(*parts))
         shift = np.asarray(array[0].compute(), dtype=np.float64)
+        columns = np.empty(0, dtype=np.intp)
+        if missing == "observed":
+            columns = np.flatnonzero(np.any(self._each(_has_missing, parts), axis=0))
+            shift = self._observed_values(parts, shift)
         self.total, self.center = self._mean(parts, shift)
         if is_decorrelated(scale):
             assert scale is not None
+            check_complete(len(columns) == 0)
 
             def added(function: Callable[..., Any], *arguments: Any) -> Any:
                 first, *others = self._each(_of_part, parts, function, *arguments)
@@ -277,15 +343,16 @@ class DaskEngine(Engine):
             apply = delayed(_decorrelated, pure=True)
             parts = list(persist(*(apply(part, made) for part in parts)))
             self.decorrelation, self.center = made, np.zeros(self.p)
-        _, _, squares = self._sums(parts, self.center)
-        self.scale = np.ones(self.p)
+        _, absent, _, squares = self._sums(parts, self.center)
+        self.missingness = Missingness.of_mass(columns, self.total - absent, self.total)
+        self.scale = np.sqrt(self.missingness.share)
         if scale == "standard":
             deviation = np.sqrt(squares / self.total)
             self.scale = np.where(deviation > 0, deviation, 1.0)
         self.squares = squares / self.scale**2
         make = delayed(_engine, pure=True)
         engines = [
-            make(part, self.center, self.scale)
+            make(part, self.center, self.scale, self.missingness)
             for part, length in zip(parts, lengths, strict=True)
             if length
         ]
@@ -310,20 +377,31 @@ class DaskEngine(Engine):
                 found[i] = result
         return found
 
-    def _sums(self, parts: list[Any], shift: Array) -> tuple[float, Array, Array]:
-        total, first, second = 0.0, np.zeros(self.p), np.zeros(self.p)
-        for mass, sums, squares in self._each(_moments, parts, shift):
-            total, first, second = total + mass, first + sums, second + squares
-        return total, first, second
+    def _observed_values(self, parts: list[Any], shift: Array) -> Array:
+        """An observed value of every column: sums about it are exact for constant ones."""
+        for found in self._each(_first_observed, parts):
+            shift = np.where(np.isnan(shift), found, shift)
+        nowhere = np.flatnonzero(np.isnan(shift))
+        if len(nowhere):
+            raise ValueError(without_values("column", [self._names[i] for i in nowhere.tolist()]))
+        return shift
+
+    def _sums(self, parts: list[Any], shift: Array) -> tuple[float, Array, Array, Array]:
+        total, (absent, first, second) = 0.0, np.zeros((3, self.p))
+        for mass, missing, sums, squares in self._each(_moments, parts, shift):
+            total, absent = total + mass, absent + missing
+            first, second = first + sums, second + squares
+        return total, absent, first, second
 
     def _mean(self, parts: list[Any], shift: Array) -> tuple[float, Array]:
         for _ in range(2):
-            total, first, _ = self._sums(parts, shift)
+            total, absent, first, _ = self._sums(parts, shift)
             if not total:
                 raise ValueError(
                     "all of sample_weight is zero; at least one row needs a positive weight"
                 )
-            shift = shift + first / total
+            seen = total - absent
+            shift = shift + np.divide(first, seen, out=np.zeros(self.p), where=seen > 0)
         return total, shift
 
     @property
@@ -337,7 +415,8 @@ class DaskEngine(Engine):
         """Sufficient statistics of one MM step, see `Engine.statistics`."""
         if mass is not None:
             raise ValueError("rows on a cluster have the same weights in all runs")
-        total = Statistics.zeros(*theta.shape)
+        runs, k, p = theta.shape
+        total = Statistics.zeros(runs, k, p, self.missingness.columns)
         for part in self._pass(_statistics, self.metric(theta, weights), s):
             total += part
         return total
@@ -354,7 +433,11 @@ class DaskEngine(Engine):
             for other in others:
                 first = first.merge(other, size)
             self._samples[size] = ArrayEngine(
-                first.rows, first.mass, center=self.center, scale=self.scale
+                first.rows,
+                first.mass,
+                center=self.center,
+                scale=self.scale,
+                missingness=self.missingness,
             )
         return self._samples[size]
 

@@ -40,7 +40,7 @@ class IncrementalHardStep:
     Parameters
     ----------
     engine : RowEngine
-        With a centred copy of its data.
+        With a centred copy of its data, none of which is missing.
     """
 
     def __init__(self, engine: RowEngine) -> None:
@@ -99,6 +99,7 @@ class IncrementalHardStep:
             np.array([power]),
             np.array([power]),
             np.zeros(1),
+            np.zeros((1, k, 0)),
         )
 
     def _slack(self, theta: Array, weights: Array, metric: Metric) -> Array:

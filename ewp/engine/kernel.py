@@ -9,14 +9,16 @@ differ only in small arrays. The functions read a block and write into buffers t
 caller, so the same code serves one thread, many threads, memory-mapped files or a cluster. Where
 blocks come from is the engine's business. Rows are centred (and scaled) before they get here.
 Blocks are contiguous, so that every operation on them is one long loop, and their squares are made
-where they are used, in the cache: reading them from memory takes longer.
+where they are used, in the cache: reading them from memory takes longer. Where values are missing a
+block has 0 in their place, and behind its columns marks that tell what is observed: one product
+then gives distances over observed entries, and one the sums and the weights of these.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +64,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 _DIFFERENCES = 2**18
 
 
+def _no_columns() -> np.ndarray:
+    return np.empty(0, dtype=np.intp)
+
+
 @dataclass(frozen=True)
 class Metric:
     """Centroids and the diagonals of the metrics of some runs, prepared for the matrix product.
@@ -72,17 +78,20 @@ class Metric:
         Centroids in the coordinates of the blocks.
     weights : ndarray of shape (runs, p)
         Diagonals of the metrics, ``d_ij = sum_l weights_l (x_il - theta_jl)**2`` in every run.
-    product : ndarray of shape (runs * k, p)
-        What rows are multiplied by, ``-2 theta * weights``, one run after the other.
+    product : ndarray of shape (runs * k, p + h)
+        What rows are multiplied by, ``-2 theta * weights``, one run after the other, and their
+        marks, ``weights * theta**2``.
     length : ndarray of shape (runs, k)
-        What is added to that, ``sum_l weights_l theta_l**2``.
+        What is added to that, ``sum_l weights_l theta_l**2`` over the columns without marks.
     longest : ndarray of shape (runs,)
-        Largest of these.
+        Largest of these sums over all columns.
     floor : ndarray of shape (runs,)
         Least squared distance.
     runs, k : int
         Number of runs, and of centroids of every run.
     divergence : BregmanDivergence
+    columns : ndarray of int, shape (h,)
+        Columns with missing values.
     """
 
     theta: Array
@@ -94,6 +103,7 @@ class Metric:
     runs: int
     k: int
     divergence: BregmanDivergence = SQUARED_EUCLIDEAN
+    columns: np.ndarray = field(default_factory=_no_columns)
 
     @classmethod
     def prepare(
@@ -103,6 +113,7 @@ class Metric:
         squares: Array,
         total: float,
         divergence: BregmanDivergence = SQUARED_EUCLIDEAN,
+        columns: np.ndarray | None = None,
     ) -> Metric:
         """Fold the weights into the centroids.
 
@@ -115,16 +126,26 @@ class Metric:
         total : float
             Weight of all rows.
         divergence : BregmanDivergence
+        columns : ndarray of int, shape (h,), optional
+            Columns with missing values; their squares are over observed ones.
         """
         runs, k, p = theta.shape
+        columns = _no_columns() if columns is None else columns
+        width = p + len(columns)
         # the layout that the matrix product reads fastest
         transposed = p <= _TRANSPOSED
-        product = np.empty((p, runs * k)).T if transposed else np.empty((runs * k, p))
-        length = divergence.fold(theta, weights[:, None, :], product.reshape(runs, k, p))
+        product = np.empty((width, runs * k)).T if transposed else np.empty((runs * k, width))
+        whole = product.reshape(runs, k, width)
+        length = divergence.fold(theta, weights[:, None, :], whole[..., :p])
         longest = length.max(axis=1)
+        if len(columns):
+            added = weights[:, None, :] * divergence.conjugate(theta)
+            whole[..., p:] = added[..., columns]
+            added[..., columns] = 0.0
+            length = added.sum(axis=-1)
         spread = np.array([float(squares @ w) / total for w in weights])
         floor = np.maximum(_FLOOR * (spread + longest), _TINY)
-        return cls(theta, weights, product, length, longest, floor, runs, k, divergence)
+        return cls(theta, weights, product, length, longest, floor, runs, k, divergence, columns)
 
 
 class RunStatistics(NamedTuple):
@@ -136,6 +157,12 @@ class RunStatistics(NamedTuple):
     power: float
     nearest: float
     softness: float
+    seen: Array
+    columns: np.ndarray
+
+    def entry_mass(self) -> Array:
+        """Weight behind every entry of the sums, see `Statistics.entry_mass`."""
+        return _entry_mass(self)
 
 
 @dataclass
@@ -157,6 +184,10 @@ class Statistics:
     softness : ndarray of shape (runs,)
         ``sum_i a_i (1 - 1 / sum_j (d_ij / min d_i)**(s - 1))``: the membership mass that is not
         with the nearest centroid; 0 when every membership is hard.
+    seen : ndarray of shape (runs, k, h)
+        ``sum_i a_i phi_ij`` over the rows in which a column with missing values is observed.
+    columns : ndarray of int, shape (h,)
+        These columns.
     """
 
     sums: Array
@@ -165,20 +196,25 @@ class Statistics:
     power: Array
     nearest: Array
     softness: Array
+    seen: Array
+    columns: np.ndarray = field(default_factory=_no_columns)
 
     @classmethod
-    def zeros(cls, runs: int, k: int, p: int) -> Statistics:
+    def zeros(cls, runs: int, k: int, p: int, columns: np.ndarray | None = None) -> Statistics:
         """Return statistics of no rows."""
-        parts = (np.zeros(shape) for shape in ((runs, k, p), (runs, k), (runs, p)))
-        return cls(*parts, *np.zeros((3, runs)))
+        columns = _no_columns() if columns is None else columns
+        each = np.zeros((runs, k, p)), np.zeros((runs, k)), np.zeros((runs, p))
+        power, nearest, softness = np.zeros((3, runs))
+        return cls(*each, power, nearest, softness, np.zeros((runs, k, len(columns))), columns)
 
     @classmethod
     def join(cls, parts: list[Statistics]) -> Statistics:
         """Return the statistics of the runs of all parts, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        names = [field.name for field in fields(cls)]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        names = [one.name for one in fields(cls) if one.name != "columns"]
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(**joined, columns=parts[0].columns)
 
     def __iadd__(self, other: Statistics) -> Statistics:
         self.sums += other.sums
@@ -187,7 +223,15 @@ class Statistics:
         self.power += other.power
         self.nearest += other.nearest
         self.softness += other.softness
+        self.seen += other.seen
         return self
+
+    def entry_mass(self) -> Array:
+        """Weight behind every entry of the sums, (runs, k, p), or (runs, k, 1) if all is observed.
+
+        Of a column with missing values only the rows count in which it is observed.
+        """
+        return _entry_mass(self)
 
     def run(self, b: int) -> RunStatistics:
         """Return the statistics of one run."""
@@ -198,7 +242,18 @@ class Statistics:
             float(self.power[b]),
             float(self.nearest[b]),
             float(self.softness[b]),
+            self.seen[b],
+            self.columns,
         )
+
+
+def _entry_mass(stats: Statistics | RunStatistics) -> Array:
+    mass = stats.mass[..., None]
+    if not len(stats.columns):
+        return mass
+    found = np.repeat(mass, stats.sums.shape[-1], axis=-1)
+    found[..., stats.columns] = stats.seen
+    return found
 
 
 #: Statistics of a step at centroids (runs, k, p), weights (runs, p) and exponents (runs,), perhaps
@@ -207,7 +262,10 @@ StepFunction = Callable[..., Statistics]
 
 
 class Workspace:
-    """Buffers for blocks of at most `rows` rows and `runs` runs, allocated once for a whole fit."""
+    """Buffers for blocks of at most `rows` rows and `runs` runs, allocated once for a whole fit.
+
+    The blocks have `p` columns, marks of observed values among them.
+    """
 
     def __init__(self, rows: int, p: int, k: int, runs: int = 1) -> None:
         self.k, self.p, self.runs = k, p, runs
@@ -242,8 +300,8 @@ def block_distances(
 
     Parameters
     ----------
-    block : ndarray of shape (b, p)
-        Centred rows.
+    block : ndarray of shape (b, p + h)
+        Centred rows, and marks of the h columns with missing values: 1 for observed ones.
     metric : Metric
     work : Workspace
         Buffers; the distances lie in one of them.
@@ -268,7 +326,8 @@ def _lengths(potentials: Array, metric: Metric, work: Workspace) -> Array:
 
 
 def _potentials(block: Array, metric: Metric, work: Workspace) -> Array:
-    return metric.divergence.potential(block, out=work.rows(1, len(block)))
+    p = metric.weights.shape[1]
+    return metric.divergence.potential(block[:, :p], out=work.rows(1, len(block))[:, :p])
 
 
 def _distances(
@@ -306,13 +365,15 @@ def _recompute_small(
     runs, rows = np.nonzero(nearest < small)
     pair, centroid = np.nonzero(distance[runs, :, rows] < small[runs, rows, None])
     b, i = runs[pair], rows[pair]
-    size = max(_DIFFERENCES // block.shape[1], 1)
+    size, p = max(_DIFFERENCES // block.shape[1], 1), metric.weights.shape[1]
     for start in range(0, len(b), size):
         part = slice(start, start + size)
         run, row, j = b[part], i[part], centroid[part]
         exact = distance[run, j, row]
         if metric.divergence.of_differences:
-            gaps = metric.divergence.exact(block[row], metric.theta[run, j])
+            gaps = metric.divergence.exact(block[row, :p], metric.theta[run, j])
+            if len(metric.columns):
+                gaps[:, metric.columns] *= block[row, p:]
             exact = np.einsum("ml,ml->m", gaps, metric.weights[run])
         distance[run, j, row] = np.maximum(exact, metric.floor[run])
     nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
@@ -434,7 +495,7 @@ def block_statistics(
             of_hard = np.flatnonzero(hard)
             labels = distance.argmin(axis=1)[of_hard]
             weight = mass if mass.ndim == 1 else mass[of_hard]
-            into.sums[of_hard] += hard_sums(labels, k, weight, block)
+            _add_sums(into, of_hard, hard_sums(labels, k, weight, block))
             place = labels + k * np.arange(len(of_hard))[:, None]
             spread = np.broadcast_to(weight, labels.shape).ravel()
             total = np.bincount(place.ravel(), spread, len(of_hard) * k)
@@ -453,7 +514,15 @@ def block_statistics(
     for start in range(0, count, _PIECE):
         rows = slice(start, start + _PIECE)
         np.matmul(member[:, rows], block[rows], out=sums)
-        into.sums[where] += sums.reshape(len(dense), k, -1)
+        _add_sums(into, where, sums.reshape(len(dense), k, -1))
+
+
+def _add_sums(into: Statistics, runs: slice | np.ndarray, sums: Array) -> None:
+    """Add sums of values, and of marks, of some runs."""
+    p = into.sums.shape[-1]
+    into.sums[runs] += sums[..., :p]
+    if len(into.columns):
+        into.seen[runs] += sums[..., p:]
 
 
 def _soft_memberships(

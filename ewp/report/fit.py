@@ -71,7 +71,7 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
         "weighted": is_weighted(results),
         "decorrelated": results.decorrelation is not None,
         "weights": heaviest(features, order[:TOP]),
-        "columns": [name for name in ("explained", "p") if name in features],
+        "columns": [name for name in ("missing", "explained", "p") if name in features],
         "intervals": "lower" in features,
         "more_features": others(results, order),
         "csv": as_csv(features, order),
@@ -253,6 +253,8 @@ def feature_table(results: FittedResults) -> pd.DataFrame:
     if results.bootstrap_ is not None:
         found = results.bootstrap_.weight_intervals()
         table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
+    if results.observed is not None:
+        table["missing"] = 1.0 - results.observed
     explained = variance_explained(results)
     if explained is not None:
         table["explained"] = explained
@@ -280,6 +282,8 @@ def heaviest(table: pd.DataFrame, order: np.ndarray) -> list[dict[str, Any]]:
                 "from": round(100 * row["lower"] / top, 2),
                 "to": round(100 * row["upper"] / top, 2),
             }
+        if "missing" in row:
+            line["missing"] = percent(row["missing"])
         if "explained" in row:
             line["explained"] = percent(row["explained"])
         if "p" in row:

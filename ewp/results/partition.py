@@ -42,10 +42,14 @@ def dispersions_within(results: FittedResults) -> Array | None:
 
     They are in data units, those of decorrelated features belong to the uncorrelated columns.
 
+    Of observed values, where some are missing.
+
     Parameters
     ----------
     results : EWPResults
     """
+    if results.within is not None:
+        return results.within
     columns = _columns(results)
     if columns is None:
         return None
@@ -71,5 +75,7 @@ def partition_mixture(results: FittedResults) -> tuple[Array, Array, Array, Arra
     total, k = float(mass.sum()), np.count_nonzero(mass)
     # degrees of freedom; weights that are proportions have none to spare
     variance = columns.variance * total / (total - 1.0 if total > k else total)
+    if results.observed is not None:
+        squares = squares / results.observed
     within = np.maximum(squares / (total - k if total > k else total), _FLOOR * variance)
     return columns.centroids, columns.center, within, variance, mass

@@ -36,6 +36,8 @@ __all__ = ["PicturesMixin", "rows_to_draw"]
 def rows_to_draw(results: FittedResults, X: Any) -> tuple[Array, np.ndarray]:
     """Return rows to draw, checked, and their clusters; at most 5000, chosen at random.
 
+    Where a row has no value it is drawn at the mean.
+
     Parameters
     ----------
     results : EWPResults
@@ -43,7 +45,7 @@ def rows_to_draw(results: FittedResults, X: Any) -> tuple[Array, np.ndarray]:
         None stands for the data that were fitted.
     """
     values, labels, _ = _weighted_rows(results, X)
-    return values, labels
+    return np.where(np.isnan(values), results.center, values), labels
 
 
 def _weighted_rows(results: FittedResults, X: Any) -> tuple[Array, np.ndarray, Array]:
@@ -117,7 +119,7 @@ class PicturesMixin:
         -------
         matplotlib.axes.Axes
         """
-        values, labels = rows_to_draw(self, X)
+        values, labels, _ = _weighted_rows(self, X)
         _, weights, _, scale = self.metric()
         found = silhouettes(self.to_columns(values), labels, weights / scale**2)
         return plot_silhouettes(found, labels, ax=ax)

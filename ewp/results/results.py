@@ -114,6 +114,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         of each feature's variance the clusters explain.
     decorrelation : Decorrelation or None
         The map to uncorrelated columns, if features were decorrelated; weights are theirs.
+    observed : numpy.ndarray or None
+        Share of the rows in which every feature is observed, by weight; None if nothing is
+        missing. Terms of a feature are divided by it in all distances, sums of squares too.
+    within : numpy.ndarray or None
+        Sums of squares of the observed values of every feature about their centroids, in data
+        units, where values are missing.
     call : str
         The call that gives these results again from the same data, which it calls X: equal to the
         last bit with the same versions. Options are as they were stated, and there is always a
@@ -182,6 +188,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     refinement_: Refinement | None = None
     profile_: Profile | None = None
     differences_: MeanDifferences | None = None
+    observed: np.ndarray | None = None
+    within: np.ndarray | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(feature_tests_given_others, "test_features", kept_as="feature_tests_")
@@ -229,10 +237,27 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
             "max_iter": given.max_iter,
             "tol": given.tol,
             "random_state": given.random_state,
+            "missing": given.missing,
         }
         if self.selection is not None:
             plain["selection"] = copy.deepcopy(self.selection)
         return plain
+
+    @property
+    def missing(self) -> str:
+        """What the fit did with missing values: "error" refused them, "observed" did without."""
+        return self.fit_options.missing
+
+    @property
+    def missing_share(self) -> pd.Series:
+        """Share of the rows in which a feature is missing, by feature name."""
+        observed = np.ones(self.n_features) if self.observed is None else self.observed
+        return pd.Series(1.0 - observed, index=self.feature_names, name="missing")
+
+    @property
+    def divisors(self) -> np.ndarray:
+        """What differences are divided by in distances: `scale`, and roots of observed shares."""
+        return self.scale if self.observed is None else self.scale * np.sqrt(self.observed)
 
     @property
     def feature_names(self) -> pd.Index:
@@ -528,7 +553,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         if isinstance(X, pd.DataFrame) and not X.columns.equals(names):
             own = {str(name): name for name in names}
             X = X.set_axis([own.get(str(name), name) for name in X.columns], axis=1)
-        return check_new_data(X, names, named=self.named_features)
+        return check_new_data(X, names, named=self.named_features, missing=self.missing)
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Centroids, weights, means and divisors: what predictions are made with.
@@ -537,7 +562,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         """
         theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)
         if self.decorrelation is None:
-            return theta, weights, self.center, self.scale
+            return theta, weights, self.center, self.divisors
         p = len(weights)
         return self.decorrelation.apply(theta), weights, np.zeros(p), np.ones(p)
 

@@ -32,9 +32,10 @@ from ewp.solver.fit import FitOptions
 __all__ = ["FORMAT_VERSION", "read", "write"]
 
 #: Raised when a change of the format cannot be read by older versions of the package.
-FORMAT_VERSION = 2
-#: What older versions read as well: all files but those of fits to decorrelated features.
-_PLAIN_VERSION = 1
+FORMAT_VERSION = 3
+#: What older versions read as well: all files but those of fits to decorrelated features, and of
+#: fits to data with missing values.
+_PLAIN_VERSION, _DECORRELATED_VERSION = 1, 2
 _KIND = "ewp results"
 _SCALARS = {
     "objective": float,
@@ -71,7 +72,9 @@ _STARTS = "starts"
 #: How to have the fit again, which files of before do not tell.
 _ORIGIN = ("call", "calls", "versions", "data_sha256")
 _FRAMES = ("objective_trace", "clusters")
-_COLUMN_VECTORS = ("center", "scale", "prior", "spread")
+_COLUMN_VECTORS = ("center", "scale", "prior", "spread", "observed", "within")
+#: Those that not all fits have.
+_OPTIONAL = ("spread", "observed", "within")
 #: Parts of the map to uncorrelated columns, where features were decorrelated.
 _DECORRELATION = ("center", "scale", "axes", "roots", "shrinkage")
 #: A float that JSON cannot express is written as {"float": "inf"}.
@@ -91,6 +94,13 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
         dump(results, file)
 
 
+def _version(results: FittedResults) -> int:
+    """Return the format that describes the results."""
+    if results.observed is not None:
+        return FORMAT_VERSION
+    return _PLAIN_VERSION if results.decorrelation is None else _DECORRELATED_VERSION
+
+
 def dump(results: FittedResults, file: IO[bytes]) -> None:
     """Write results into an open file."""
     arrays: Arrays = {
@@ -100,7 +110,7 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
     }
     header: dict[str, Any] = {
         "kind": _KIND,
-        "format_version": _PLAIN_VERSION if results.decorrelation is None else FORMAT_VERSION,
+        "format_version": _version(results),
         "scalars": {name: kind(getattr(results, name)) for name, kind in _SCALARS.items()},
         "options": results.options,
         "origin": {name: getattr(results, name) for name in _ORIGIN},
@@ -205,6 +215,12 @@ def _check_numbers(fields: dict[str, Any]) -> None:
             raise ValueError(f"{name} must be finite and at least {least:g}")
         if np.abs(values).max(initial=0.0) > _LARGEST:
             raise ValueError(f"{name} has values beyond {_LARGEST:g}")
+    if (share := fields["observed"]) is not None and not ((share > 0) & (share <= 1)).all():
+        raise ValueError("observed shares must be above 0 and at most 1")
+    if (share is None) != (fields["within"] is None):
+        raise ValueError("observed shares and sums of squares belong together")
+    if share is not None and not (np.isfinite(fields["within"]) & (fields["within"] >= 0)).all():
+        raise ValueError("sums of squares must be finite and not negative")
     if not np.isclose(fields["weights"].sum(), 1.0):
         raise ValueError("the weights do not sum to 1")
     if not fields["clusters"]["mass"].sum() > 0:
@@ -230,7 +246,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     else:
         fields["n_starts"] = int(header["options"].get("n_init", 1))
     for name in _COLUMN_VECTORS:
-        fields[name] = arrays.get(name) if name == "spread" else arrays[name]
+        fields[name] = arrays.get(name) if name in _OPTIONAL else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
     fields["decorrelation"] = _unpack_decorrelation(scalars["scaling"], arrays, len(features))

@@ -14,6 +14,7 @@ import hashlib
 import numpy as np
 
 from ewp.common.types import Array
+from ewp.selection.conditional_means import fill_conditional_means
 
 __all__ = ["power_transform", "resolution", "scoring_coordinates"]
 
@@ -75,8 +76,12 @@ def scoring_coordinates(
     Returns
     -------
     ndarray of shape (n, p)
-        Constant columns are zero.
+        Constant columns are zero. In the place of missing values are their conditional means,
+        see `ewp.selection.conditional_means`.
     """
+    absent = np.isnan(X)
+    if absent.any():
+        return _of_observed(X, weight, canonical, absent)
     cell = resolution(X, weight)
     mass = np.ones(len(X)) if weight is None else weight
     found = np.array(X, dtype=np.float64)
@@ -88,6 +93,27 @@ def scoring_coordinates(
         standard = _standardise(found[:, columns], mass)
         found[:, columns] = power_transform(standard, _best_powers(standard, mass))
     return found
+
+
+def _of_observed(
+    X: Array,
+    weight: Array | None,
+    canonical: tuple[np.ndarray, np.ndarray],
+    absent: np.ndarray,
+) -> Array:
+    """Describe every column by its observed values, and put conditional means between them."""
+    order, group = canonical[0], np.cumsum(canonical[1])
+    found = np.zeros(X.shape)
+    for column in range(X.shape[1]):
+        seen = ~absent[:, column]
+        if not seen.any():
+            continue
+        place, here = np.cumsum(seen) - 1, seen[order]
+        own = place[order[here]], np.diff(group[here], prepend=0) > 0
+        mass = None if weight is None else weight[seen]
+        values = scoring_coordinates(X[seen, column : column + 1], mass, own)
+        found[seen, column] = values[:, 0]
+    return fill_conditional_means(found, np.ones(len(X)) if weight is None else weight, absent)
 
 
 def _spread(values: Array, cell: float, order: np.ndarray, distinct: np.ndarray) -> Array:

@@ -422,7 +422,10 @@ def select_candidate(
         X, weight, group = X[weight > 0], weight[weight > 0], group[weight > 0]
     enough = criterion.has_enough_rows(group, distinct, options.n_clusters)
     total = float(len(X) if weight is None else weight.sum())
-    open_families = families(options.scale, options.dispersion, total, X.shape[1])
+    complete = not np.isnan(X).any()
+    open_families = families(
+        options.scale, options.dispersion, total, X.shape[1], complete=complete
+    )
     entries = make_candidates(X, weight, open_families, lams, n_lams, options.prior)
     if not enough:
         middle = entries[(len(entries) // len(open_families)) // 2]
@@ -470,6 +473,18 @@ def select_candidate(
     )
 
 
+def _describe_observed(engine: ArrayEngine, labels: np.ndarray, mass: Array, k: int) -> WarmStart:
+    """Describe a partition by the observed values."""
+    p, columns = engine.p, engine.missingness.columns
+    marked = engine.marked_rows(slice(None))
+    sums = hard_sums(labels, k, mass, marked)
+    seen = np.repeat(np.bincount(labels, mass, k)[:, None], p, axis=1)
+    seen[:, columns] = sums[:, p:]
+    theta = np.divide(sums[:, :p], seen, out=np.zeros((k, p)), where=seen > 0)
+    dispersion = mass @ marked[:, :p] ** 2 - (seen * theta**2).sum(axis=0)
+    return WarmStart(engine.to_data_units(theta), np.maximum(dispersion, 0.0) * engine.scale**2)
+
+
 def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmStart]:
     """Describe the partitions that the replicates of a candidate gave to all rows."""
     X = engine.X
@@ -478,6 +493,9 @@ def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmSta
     for labels in chosen.partitions[:_MOST_WARM_STARTS]:
         size = np.bincount(labels, mass, k)
         if len(size) > k or not size.all():
+            continue
+        if engine.missingness:
+            found.append(_describe_observed(engine, labels, mass, k))
             continue
         centroids = hard_sums(labels, k, mass, X) / size[:, None]
         dispersion = np.zeros(X.shape[1])

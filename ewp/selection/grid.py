@@ -82,6 +82,7 @@ def lambda_path(
     scale: str | None = None,
     dispersion: str = "within",
     sample_weight: Any = None,
+    missing: str = "error",
 ) -> Array:
     r"""Data-driven grid of penalties, from one feature takes all to all weights equal.
 
@@ -108,6 +109,8 @@ def lambda_path(
     dispersion : {"within", "between"}, default="within"
         Form of the weight rule.
     sample_weight : array-like of shape (n,), optional
+    missing : {"error", "observed"}, default="error"
+        As in `ewp.EWP`: with "observed" sums of squares stand for those of complete data.
 
     Returns
     -------
@@ -121,7 +124,8 @@ def lambda_path(
     >>> lambda_path(X, 2, n_lams=5, scale="standard").round(1).tolist()
     [2.0, 7.5, 28.3, 106.4, 400.0]
     """
-    array = check_data(X)
+    check_choice("missing", missing, ("error", "observed"))
+    array = check_data(X, missing=missing)
     weight = check_sample_weight(sample_weight, len(array), row_names(X))
     check_distinct(array, check_integer("k", k, least=1), weight)
     if is_decorrelated(scale):

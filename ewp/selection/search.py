@@ -94,10 +94,13 @@ class Family:
         return len(order) + 1
 
 
-def families(scale: str | None, dispersion: str, n: float, p: int) -> list[Family]:
+def families(
+    scale: str | None, dispersion: str, n: float, p: int, *, complete: bool = True
+) -> list[Family]:
     """Return the families that "auto" leaves open for n rows of p features, preferred ones first.
 
-    Correlations are worth undoing where there are some, and rows enough to know them.
+    Correlations are worth undoing where there are some, rows enough to know them, and no missing
+    values.
     """
     forms = ("within", "between") if dispersion == "auto" else (dispersion,)
     found = []
@@ -107,7 +110,7 @@ def families(scale: str | None, dispersion: str, n: float, p: int) -> list[Famil
         found += [Family(None, form) for form in forms]
     if is_decorrelated(scale):
         found.append(Family(scale, forms[0]))
-    elif scale == "auto" and 1 < p < n and p <= _MOST_CORRELATED:
+    elif scale == "auto" and complete and 1 < p < n and p <= _MOST_CORRELATED:
         found += [Family(one, forms[0]) for one in _DECORRELATED]
     return found
 

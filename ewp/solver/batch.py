@@ -16,7 +16,6 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.canonical import block_rows
-from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowEngine, RowMass
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solution, iterate_runs
@@ -149,7 +148,7 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
     """
     most = max(_POWER_ENTRIES // whole.p, _POWER_ROWS)
     engine = whole if whole.n <= most else whole.sample(most)
-    root = np.sqrt(metric).T
+    root = np.sqrt(metric / engine.missingness.share).T
     inverse = engine.lengths_of_runs(metric).T
     np.divide(1.0, inverse, out=inverse, where=inverse > 0)
     if engine.sample_weight is not None:
@@ -166,7 +165,9 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
         result = np.zeros_like(vector)
         for start in range(0, engine.n, size):
             rows = slice(start, min(start + size, engine.n))
-            block = engine.rows(rows) if engine.prepared is None else engine.prepared[rows]
+            block = (
+                engine.rows(rows) if engine.prepared is None else engine.prepared[rows, : engine.p]
+            )
             result += block.T @ ((block @ (root * vector)) * inverse[rows])
         result *= root
         largest = np.einsum("lb,lb->b", vector, result)
@@ -175,7 +176,10 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
 
 
 def _squares(engine: RowEngine, table: Array) -> Array:
-    """Sums of squares of the columns about their means, under some weights of the rows."""
+    """Sums of squares of the columns about their means, under some weights of the rows.
+
+    Of observed values where some are missing, as shares of the rows in which these are, in all.
+    """
     sums, squares = np.zeros((2, len(table), engine.p))
     size = block_rows(engine.p, 1)
     for start in range(0, engine.n, size):
@@ -184,8 +188,24 @@ def _squares(engine: RowEngine, table: Array) -> Array:
         sums += table[:, rows] @ block
         block *= block
         squares += table[:, rows] @ block
-    squares -= sums**2 / table.sum(axis=1)[:, None]
+    seen = _observed(engine, table)
+    squares -= np.divide(sums**2, seen, out=np.zeros_like(sums), where=seen > 0)
     return np.maximum(squares, 0.0, out=squares)
+
+
+def _observed(engine: RowEngine, table: Array) -> Array:
+    """Weight of the rows in which columns are observed, (m, p), or (m, 1) if all is."""
+    total = table.sum(axis=1)[:, None]
+    if not engine.missingness:
+        return total
+    columns = engine.missingness.columns
+    seen = np.repeat(total, engine.p, axis=1)
+    seen[:, columns] = 0.0
+    size = block_rows(engine.p, 1)
+    for start in range(0, engine.n, size):
+        rows = slice(start, min(start + size, engine.n))
+        seen[:, columns] += table[:, rows] @ engine.marked_rows(rows)[:, engine.p :]
+    return seen
 
 
 def _prior(engine: RowEngine, table: Array, squares: Array, prior: Array | None) -> Array:
@@ -198,7 +218,8 @@ def _prior(engine: RowEngine, table: Array, squares: Array, prior: Array | None)
     suspicious = engine.varying & (squares <= _SUSPICIOUS * share * engine.squares)
     for m, column in zip(*np.nonzero(suspicious), strict=True):
         values = engine.X[table[m] > 0, column]
-        if (values == values[0]).all():
+        values = values[~np.isnan(values)]
+        if (values == values[:1]).all():
             found[m, column] = 0.0
     nothing = ~found.any(axis=1)
     found[nothing] = given
@@ -211,10 +232,16 @@ def _make_rule(engine: RowEngine, runs: Runs, prior: Array | None) -> RelativeEn
     squares = _squares(engine, table)
     found = _prior(engine, table, squares, prior)
     units = None
-    if runs.standardise.any():
+    if runs.standardise.any() or engine.missingness:
         total = table.sum(axis=1)[:, None]
         own = np.divide(total, squares, out=np.ones_like(squares), where=squares > 0)
-        units = np.where(runs.standardise[:, None], own[index], 1.0)
+        raw = np.ones_like(squares)
+        if engine.missingness:
+            # the shares that are observed in these rows, in the place of those in all
+            seen = _observed(engine, table)
+            share = total * engine.missingness.share
+            np.divide(share, seen, out=raw, where=seen > 0)
+        units = np.where(runs.standardise[:, None], own[index], raw[index])
     return RelativeEntropy.of_runs(runs.lam, squares[index], found[index], runs.between, units)
 
 
@@ -425,8 +452,7 @@ def _search_anchors(
             m = int(runs.mass.index[b])
             if m not in parts:
                 rows = np.flatnonzero(runs.mass.table[m] > 0)
-                own = runs.mass.table[m][rows]
-                parts[m] = ArrayEngine(engine.X[rows], own, center=engine.center)
+                parts[m] = engine.part(rows, runs.mass.table[m][rows])
             begun, ended = search(parts[m], best[b], 1.0, rule.take(np.array([b])), rngs[b])
             chosen.append(int(b))
             theta.append(begun)

@@ -50,12 +50,15 @@ class WeightedPoints:
         Centred rows, already multiplied by the roots of the weights of the features.
     mass : ndarray of shape (m,) or None
         Weights of the rows, all positive.
+    marks : ndarray of shape (m, q) or None
+        1 for observed values, 0 for missing ones, which are 0 in `X`.
     """
 
-    def __init__(self, X: Array, mass: Array | None) -> None:
+    def __init__(self, X: Array, mass: Array | None, marks: Array | None = None) -> None:
         self.X = X
         self.mass = np.ones(len(X)) if mass is None else mass
-        self._extended = np.column_stack([X, np.ones(len(X))])
+        self._marked = marks is not None
+        self._extended = np.column_stack([X, np.ones(len(X)) if marks is None else marks])
         self._length = np.einsum("il,il->i", X, X)
         squares = self.mass @ X**2
         varying = squares > 0
@@ -70,7 +73,7 @@ class WeightedPoints:
 
     def distances(self, theta: Array, runs: slice = slice(None)) -> Array:
         """Squared distances to a few centroids, (..., t, m)."""
-        found = np.stack([(self._extended @ _augmented(one)).T for one in theta])
+        found = np.stack([(self._extended @ self._augmented(one)).T for one in theta])
         found += self._length
         found[found < _ROUNDING * self._length] = 0.0
         return found
@@ -86,7 +89,7 @@ class WeightedPoints:
         return labels, farther - nearest
 
     def _rank(self, theta: Array, *, second: bool) -> tuple[np.ndarray, Array, Array]:
-        product = _augmented(theta)
+        product = self._augmented(theta)
         m, k = len(self.X), len(theta)
         labels = np.empty(m, dtype=np.intp)
         nearest, farther = np.empty(m), np.empty(m if second else 0)
@@ -125,10 +128,14 @@ class WeightedPoints:
         k, m = len(found.theta), len(self.X)
         member = csc_array((self.mass, found.labels, np.arange(m + 1)), shape=(k, m))
         sums: Array = member @ self._extended
-        mass = sums[:, -1:]
-        if mass.all():
-            return sums[:, :-1] / mass
-        new = np.divide(sums[:, :-1], mass, out=found.theta.copy(), where=mass > 0)
+        q = self.X.shape[1]
+        each = sums[:, q:]
+        if each.all():
+            return sums[:, :q] / each
+        mass = member @ np.ones(m)
+        # nothing observed of a column: its mean
+        stay = np.where(mass[:, None] > 0, 0.0, found.theta)
+        new = np.divide(sums[:, :q], each, out=stay, where=each > 0)
         nearest = found.nearest
         for j in np.flatnonzero(mass == 0):
             worst = int(np.argmax(nearest))
@@ -136,10 +143,14 @@ class WeightedPoints:
             nearest = np.minimum(nearest, self.distances(new[None, j : j + 1])[0, 0])
         return new
 
+    def _augmented(self, theta: Array) -> Array:
+        """What rows with their marks are multiplied by: distances but for the rows' own lengths.
 
-def _augmented(theta: Array) -> Array:
-    """What rows with a last 1 are multiplied by: distances but for the rows' own lengths."""
-    return np.vstack([-2.0 * theta.T, np.einsum("jl,jl->j", theta, theta)])
+        Where nothing is missing a last 1 is the mark of all columns.
+        """
+        if self._marked:
+            return np.vstack([-2.0 * theta.T, theta.T**2])
+        return np.vstack([-2.0 * theta.T, np.einsum("jl,jl->j", theta, theta)])
 
 
 def _ascending(values: np.ndarray) -> np.ndarray:

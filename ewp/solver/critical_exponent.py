@@ -68,6 +68,9 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
         if engine.sample_weight is not None:
             inverse *= engine.sample_weight[rows]
         block *= np.sqrt(inverse / engine.total)[:, None]
+        if engine.missingness:
+            # a centroid is the mean of the observed values alone
+            block /= np.sqrt(engine.missingness.share[used])
         return block
 
     if len(used) <= _DENSE:
@@ -97,7 +100,12 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
 
 
 def critical_exponent(
-    X: Any, weights: Any = None, lam: float | None = None, *, sample_weight: Any = None
+    X: Any,
+    weights: Any = None,
+    lam: float | None = None,
+    *,
+    sample_weight: Any = None,
+    missing: str = "error",
 ) -> float:
     r"""Exponent below which collapsed centroids leave the mean of the data.
 
@@ -118,7 +126,9 @@ def critical_exponent(
     :math:`\frac1k (1 + 2 (1 - s) \langle x_i - \mu, \delta_j \rangle_w / d_i)`. The new centroid
     is the mean of the rows with these weights,
     :math:`\mu + 2 (1 - s) [\frac1n \sum_i (x_i - \mu)(x_i - \mu)^T / d_i] W \delta_j`,
-    and in the coordinates :math:`W^{1/2} \delta` the matrix is G.
+    and in the coordinates :math:`W^{1/2} \delta` the matrix is G. Where values are missing, they
+    are 0 in :math:`x_i - \mu`, and as a centroid is the mean of observed values alone, the sum over
+    i of feature l is divided by its observed share.
 
     Parameters
     ----------
@@ -130,6 +140,8 @@ def critical_exponent(
         :math:`w_l \propto \exp(-n \operatorname{Var}_l / \lambda)`. Equal weights if neither is
         given.
     sample_weight : array-like of shape (n,), optional
+    missing : {"error", "observed"}, default="error"
+        As in `ewp.EWP`.
 
     Returns
     -------
@@ -145,7 +157,8 @@ def critical_exponent(
     >>> round(critical_exponent(X), 1)
     -3.9
     """
-    array = check_data(X)
+    check_choice("missing", missing, ("error", "observed"))
+    array = check_data(X, missing=missing)
     row_weight = check_sample_weight(sample_weight, len(array))
     engine = ArrayEngine(array, row_weight)
     if weights is not None:

@@ -71,7 +71,7 @@ def settle_digits(
     trace = list(solution.trace[:-1])
     for step in range(max_iter + 1):
         found = engine.deviations(theta, rule.metric(weights))
-        mass = found.mass[:, None]
+        mass = found.mass
         moved = np.divide(found.sums, mass, out=np.zeros_like(theta), where=mass > 0)
         new_theta = theta + moved
         dispersion = np.maximum(found.squares - (mass * moved**2).sum(axis=0), 0.0)

@@ -68,6 +68,7 @@ class FitOptions:
     random_state: Any = None
     n_jobs: int | None = None
     progress: bool | None = None
+    missing: str = "error"
 
     def settle(
         self,
@@ -148,7 +149,8 @@ class WarmStart(NamedTuple):
     """A partition that was found before: means of its clusters, and dispersions about them.
 
     Both are in data units, the dispersions summed over all rows; of decorrelated features the
-    dispersions are those of the uncorrelated columns.
+    dispersions are those of the uncorrelated columns, and where values are missing they are sums
+    over the observed ones.
     """
 
     centroids: Array
@@ -182,6 +184,11 @@ class Fit:
     s0, critical_exponent : float
     starts : StartRecord
         Where the starts ended.
+    observed : ndarray of shape (p,) or None
+        Share of the rows, by weight, in which every feature is observed; None if all are in all.
+    within : ndarray of shape (p,) or None
+        Sums of squares of the observed values about their centroids in data units, where values
+        are missing: they do not follow from the centroids and the clusters' masses then.
     """
 
     solution: Solution
@@ -198,6 +205,8 @@ class Fit:
     s0: float
     critical_exponent: float
     starts: StartRecord
+    observed: Array | None
+    within: Array | None
 
     @property
     def labels(self) -> np.ndarray:
@@ -359,6 +368,11 @@ def fit_engine(
     Fit
     """
     k = options.n_clusters
+    if k > 1 and engine.missingness and not engine.varying.any():
+        raise ValueError(
+            "every column of X has one value wherever it is observed, and nothing tells rows "
+            "apart; ask for one cluster"
+        )
     check_spread(engine.squares, k)
     prior = default_prior(engine.varying) if options.prior is None else options.prior
     rule = RelativeEntropy.make(options.penalty, engine.squares, prior, between=options.between)
@@ -385,6 +399,10 @@ def fit_engine(
     )
     centroids = engine.to_data_units(solution.theta)
     made = engine.decorrelation
+    within = None
+    if engine.missingness:
+        about = engine.deviations(engine.to_engine_units(centroids), solution.weights)
+        within = about.squares * engine.scale**2
     return Fit(
         solution,
         centroids,
@@ -392,7 +410,7 @@ def fit_engine(
         # from the centroids in data units, as predictions are made
         engine.label(engine.to_engine_units(centroids), solution.weights),
         engine.means,
-        engine.scale if made is None else made.scale,
+        engine.divisors if made is None else made.scale,
         engine.squares,
         engine.column_deviations,
         made,
@@ -401,4 +419,6 @@ def fit_engine(
         schedule.start,
         critical,
         starts,
+        engine.missingness.share if engine.missingness else None,
+        within,
     )

@@ -136,15 +136,20 @@ def centroid_step(
 ) -> tuple[Array, Array, np.ndarray]:
     """New centroids, the dispersions about them, and which clusters got no rows.
 
-    Of one run or of several, with a first axis of runs.
+    Of one run or of several, with a first axis of runs. A centroid none of whose rows has a value
+    in a column is at the mean there.
     """
     sums, mass = stats.sums, stats.mass
     empty = mass <= 0.0
-    if empty.any():
+    if len(stats.columns):
+        each = stats.entry_mass()
+        stay = np.where(empty[..., None], theta, 0.0)
+        new = np.divide(sums, each, out=stay, where=each > 0.0)
+    elif empty.any():
         new = np.divide(sums, mass[..., None], out=theta.copy(), where=~empty[..., None])
     else:
         new = sums / mass[..., None]
-    # the sums of a cluster without rows are zero
+    # sums over no rows are zero
     dispersion = stats.scatter - np.einsum("...jl,...jl->...l", new, sums)
     return new, np.maximum(dispersion, 0.0, out=dispersion), empty
 

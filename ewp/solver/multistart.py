@@ -38,6 +38,9 @@ _SEARCHED = 1.5
 #: The fewest and the most automatic starts where they cost nothing, and how many must agree; fewer
 #: starts are enough if half of them do.
 _FEWEST, _MOST, _AGREE = 20, 100, 4
+#: With less than this share of the values observed, rows are poor starts: automatic starts are so
+#: many at least.
+_POORLY_OBSERVED, _FEWEST_POOR = 0.75, 4
 #: Objectives that differ by less than this part of the weighted sum of squares are the same.
 _SAME = 1e-5
 #: Lowest starts of those so far that are polished, and share of them that must agree for an
@@ -73,7 +76,9 @@ class StartPlan(NamedTuple):
         cost = float(engine.n) * k * (engine.p + _OVERHEAD) * _STEPS
         if not polishes_together(engine, k):
             cost *= _SEARCHED
-        most = int(min(max(_PRODUCTS / cost, 1), _MOST)) if k > 1 else 1
+        poor = float(engine.missingness.share.mean()) < _POORLY_OBSERVED
+        least = _FEWEST_POOR if poor else 1
+        most = int(min(max(_PRODUCTS / cost, least), _MOST)) if k > 1 else 1
         return cls(min(_FEWEST, most), most, _AGREE)
 
 

@@ -314,7 +314,8 @@ def _search_points(
     rows, mass = _distinct(engine)
     if len(rows) > most:
         rows, mass = _sample(engine, most, rng), None
-    return WeightedPoints(engine.take(rows, used) * np.sqrt(weights[used]), mass), used
+    points = engine.take(rows, used) * np.sqrt(weights[used])
+    return WeightedPoints(points, mass, engine.take_marks(rows, used)), used
 
 
 def _rounds(
@@ -350,6 +351,7 @@ def _as_heavy(sample: RowEngine, total: float) -> ArrayEngine:
         scale=sample.scale,
         n_jobs=sample.n_jobs,
         keep=False,  # the sample itself has a prepared copy already
+        missingness=sample.missingness,
     )
 
 

@@ -159,7 +159,10 @@ def _random_rows(engine: RowEngine, k: int, uniform: Array, mass: Array | None) 
     for j in range(k):
         row = order[draw(left[order], uniform[j, :1])[0]]
         chosen.append(row)
-        left[(engine.X[row] == engine.X).all(axis=1)] = 0.0
+        same = engine.X[row] == engine.X
+        if engine.missingness:
+            same |= np.isnan(engine.X[row]) & np.isnan(engine.X)
+        left[same.all(axis=1)] = 0.0
     return engine.rows(np.array(chosen))
 
 

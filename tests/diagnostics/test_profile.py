@@ -59,6 +59,15 @@ def test_means_and_deviations_are_those_of_pandas(results, found):
             assert row[f"sd_{j}"] == pytest.approx(own.std())
 
 
+def test_decorrelated_features_are_described_in_the_units_of_the_data():
+    data = made_data()[["height", "grade"]]
+    fitted = ewp.fit(data, 3, lam=40.0, scale="decorrelate", random_state=0)
+    table = fitted.profile().table
+    own = data[fitted.labels.to_numpy() == 0]
+    assert table.loc["height", "mean"] == pytest.approx(data["height"].mean())
+    assert table.loc["height", "sd_0"] == pytest.approx(own["height"].std())
+
+
 def test_features_with_two_values_are_counted(results, found):
     row = found.table.loc["smoker"]
     counts = made_data()["smoker"].groupby(results.labels.to_numpy()).sum()
