@@ -86,7 +86,12 @@ def test_a_row_of_weight_two_is_that_row_twice(seed, standardise, init):
     repeated = ends(ArrayEngine(X[copies]), kept[:, copies].astype(float))
     np.testing.assert_allclose(weighted.objective, repeated.objective, rtol=1e-9)
     np.testing.assert_allclose(weighted.weights, repeated.weights, atol=1e-8)
-    np.testing.assert_allclose(weighted.theta, repeated.theta, atol=1e-7)
+    # starts of equal objective may have their clusters in another order
+    one, two = (
+        np.take_along_axis(t, t[:, :, :1].argsort(axis=1), axis=1)
+        for t in (weighted.theta, repeated.theta)
+    )
+    np.testing.assert_allclose(one, two, atol=1e-7)
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
