@@ -158,7 +158,7 @@ def test_aims_are_judged_by_the_cells(section):
     texts = [text for _, text, _ in found]
     assert texts[0] == "0.800 in factor noise"
     assert texts[1] == "at most 0.200 (spectral, factor noise)"
-    assert texts[2] == "at least 50 % (uniform cube, p = 4), 10 draws each"
+    assert texts[2] == "lowest 50 % (uniform cube, p = 4), 10 draws each"
     assert texts[6] == "1 among 3 (wine)"
     assert texts[7:9] == ["−0.033 on 3 sets", "at worst −0.200 (seeds)"]
     assert "3.0 × that at 100 × 5,000" in texts[10]
@@ -184,7 +184,7 @@ def test_shares_of_few_draws_are_not_judged():
         return {"chosen": 1} if first and cell.task == "structure.number_on_cloud" else None
 
     section = correlation.correlation_section(Given(value))
-    assert frame(section, 0).iloc[0].tolist()[1:] == ["at least 100 %, 3 draws each", "open"]
+    assert frame(section, 0).iloc[0].tolist()[1:] == ["lowest 100 %, 3 draws each", "open"]
     assert section.verdict.text.startswith("0 of 1 aims are reached; open, for want of draws: no")
     assert correlation.correlation_section(Given(lambda cell: None)) is None
     assert {cell.rank for cell in structure.cloud_cells()} == {0, 2, 3}

@@ -148,7 +148,8 @@ def _judged(what: str, share: pd.Series, groups: Any) -> Aim:
     """Judge the lowest share, in per cent, if there are draws enough."""
     draws = groups.size()
     where = "" if share.min() == share.max() else f" ({share.idxmin()})"
-    found = f"at least {share.min():.0f} %{where}, {_range(draws.min(), draws.max())} draws each"
+    each = "draw" if draws.max() == 1 else "draws"
+    found = f"lowest {share.min():.0f} %{where}, {_range(draws.min(), draws.max())} {each} each"
     enough = draws.min() >= _LEAST_DRAWS
     return what, found, bool(share.min() >= _SHARE) if enough else None
 
