@@ -12,9 +12,9 @@ nothing, and neither do heavy tails.
 What keeps it honest when features are many:
 
 - a feature whose means do not differ significantly between the clusters (F test, Bonferroni) has no
-  part in the directions, unless rows are three times as many as features: then directions in all
-  features, which may cancel noise that features share, are taken if they tell the training rows
-  apart better;
+  part in the directions, unless rows are three times as many as coefficients (features times
+  clusters less one): then directions in all features, which may cancel noise that features share,
+  are taken if they tell the training rows apart better;
 - directions are the discriminants for a covariance of the rows that is shrunk towards its diagonal,
   little, half, or wholly, as the training rows are told apart best;
 - a training row is projected on directions that were found without it, so that its projection is
@@ -41,8 +41,8 @@ _DEGREES = np.array([[3.0], [5.0], [10.0], [30.0]])
 _SHAPE_DEGREES = 5.0
 #: Covariances of the rows shrunk by the analytic intensity, by half, and to the diagonal.
 _SHRINKAGE = (None, 0.5, 1.0)
-#: With so many rows a feature the directions may use all features.
-_ROWS_A_FEATURE = 3
+#: With so many rows a coefficient the directions may use all features.
+_ROWS_A_COEFFICIENT = 3
 #: With so many rows a feature the covariance is shrunk by the analytic intensity.
 _FEW_FEATURES = 10
 #: Covariances of more products than this are taken as diagonal.
@@ -257,7 +257,7 @@ class FoldDensity:
         best, chosen = -np.inf, None
         features = self.columns[hit]
         tried = self._in_coordinates(hit)
-        if not hit.all() and len(hit) * _ROWS_A_FEATURE <= self.total:
+        if not hit.all() and (k - 1) * len(hit) * _ROWS_A_COEFFICIENT <= self.total:
             # others may tell what is noise in those that differ
             tried = tried + self._in_coordinates(np.ones_like(hit))
         for rows in tried:
