@@ -26,6 +26,7 @@ from ewp.engine import rows_for_selection
 from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome
+from ewp.selection.nested import overlap_factor
 from ewp.selection.prediction_strength import largest_strong
 from ewp.selection.search import ROUNDING, Candidate, paired_difference
 from ewp.solver.fit import FitOptions
@@ -222,7 +223,8 @@ class KSelection(SummaryMixin):
             f"k = {self.k}: {self.rule}.",
             f"mean: {self.unit}.",
             "lead: mean score of the best number minus that of this one, compared row by row where "
-            "rows are scored; se_lead: standard error of this difference.",
+            "rows are scored; se_lead: standard error of this difference, where rows are scored "
+            "corrected for fits that share most of their rows.",
         ]
         if "evidence" in self.table:
             notes.append(
@@ -536,6 +538,8 @@ def _lead_table(
         }
         if outcome.nested:
             lead, error = paired_difference(nested[best], nested[k])
+            if criterion.over_one_cluster:
+                error *= overlap_factor(outcome.nested)
             row |= {"se": criterion.spread(outcome.nested), "lead": lead, "se_lead": error}
         if criterion.over_one_cluster:
             row["evidence"] = outcome.evidence is not None and outcome.evidence.clear

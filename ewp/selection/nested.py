@@ -12,7 +12,7 @@ import numpy as np
 from ewp.selection.criteria import Score
 from ewp.selection.search import Candidate, mean_and_error, rows_of_replicates
 
-__all__ = ["corrected_mean", "nested_scores"]
+__all__ = ["corrected_mean", "nested_scores", "overlap_factor"]
 
 
 def nested_scores(entries: list[Candidate]) -> list[Score]:
@@ -52,17 +52,23 @@ def nested_scores(entries: list[Candidate]) -> list[Score]:
     return chosen
 
 
-def corrected_mean(scores: list[Score]) -> tuple[float, float]:
-    """Mean value of rows and its standard error, corrected for what the replicates share.
+def overlap_factor(scores: list[Score]) -> float:
+    """Factor of standard errors over rows for what the replicates share.
 
     Rows that are held out of different replicates are scored by fits to much the same rows, and
     vary together. The variance of their mean is therefore multiplied by one plus the number of
     rows over those that were fitted, as Nadeau and Bengio (2003) propose for a difference.
     """
+    copies = scores[0].copies
+    kept_out = np.isfinite([score.rows for score in scores if score.rows is not None])
+    mass = np.ones(kept_out.shape[1]) if copies is None else copies
+    held_out = kept_out @ mass / mass.sum()
+    return float(np.sqrt(1.0 + np.mean(1.0 / (1.0 - held_out))))
+
+
+def corrected_mean(scores: list[Score]) -> tuple[float, float]:
+    """Mean value of rows and its standard error, corrected for what the replicates share."""
     values, seen = rows_of_replicates(scores)
     copies = scores[0].copies
-    mass = np.ones(len(values)) if copies is None else copies
-    kept_out = np.isfinite([score.rows for score in scores if score.rows is not None])
-    held_out = kept_out @ mass / mass.sum()
     mean, error = mean_and_error(values[seen], None if copies is None else copies[seen])
-    return mean, error * float(np.sqrt(1.0 + np.mean(1.0 / (1.0 - held_out))))
+    return mean, error * overlap_factor(scores)
