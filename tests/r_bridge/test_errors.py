@@ -26,7 +26,7 @@ def test_bad_calls():
         ),
         "stats.kmeans(np.where(X > 1, np.nan, X), 2)": (
             "RInputError\nInput X contains NaN",
-            "drop or impute missing values",
+            "or impute the values",
         ),
         "sparcl.kmeans_sparse_cluster(X, 12)": (
             "RInputError\nk=12 exceeds the 10 distinct rows of X",
