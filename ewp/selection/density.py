@@ -109,11 +109,6 @@ class TDistribution(NamedTuple):
         best = int(likelihood.argmax())
         return cls(root / np.sqrt(size[best]), float(log_det[best, 0]), float(_DEGREES[best, 0]))
 
-    def log_density(self, difference: Array) -> Array:
-        """Log-density of rows minus the center."""
-        squared = _lengths(difference @ self.root.T)
-        return log_t(squared, self.log_det, len(self.root), self.degrees)
-
     def log_predictive(self, rows: Array, means: Array, size: Array) -> Array:
         """Log-density of rows about means that were estimated from so many rows, (k, n)."""
         placed, dimension = means @ self.root.T, len(self.root)
