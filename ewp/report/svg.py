@@ -68,7 +68,9 @@ def draw(
     from matplotlib import pyplot as plt
 
     fonts: dict[Any, Any] = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.0}
-    with mpl.rc_context(fonts | {"svg.hashsalt": name}), plt.ioff():
+    # The figure is closed below: how many others are open is no concern of this one.
+    own: dict[Any, Any] = {"svg.hashsalt": name, "figure.max_open_warning": 0}
+    with mpl.rc_context(fonts | own), plt.ioff():
         axes = picture()
         figure = (axes[0] if isinstance(axes, list) else axes).figure
         try:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import warnings
 from html import unescape
 from html.parser import HTMLParser
 
@@ -284,3 +285,15 @@ def test_the_command_line_writes_pages(tmp_path):
         text = Page(page.read_text(encoding="utf-8")).text
         assert hashlib.sha256(path.read_bytes()).hexdigest() in text
         assert str(path) in text
+
+
+def test_figures_that_are_open_elsewhere_do_not_matter(tmp_path):
+    from matplotlib import pyplot as plt
+
+    for _ in range(plt.rcParams["figure.max_open_warning"]):
+        plt.figure()
+    before = plt.get_fignums()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        make_results().report(tmp_path / "page.html")
+    assert plt.get_fignums() == before
