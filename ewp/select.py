@@ -465,6 +465,8 @@ def select_k(
         chosen, words = smallest_as_good(
             table[table["k"].isin(rivals)], best, per_cluster=made.over_one_cluster
         )
+    if any(one.separation is not None and not one.separation.clear for one in outcomes.values()):
+        words += ", of those whose clusters are separated"
     words = alone or words
     if getattr(made, "threshold", None) is not None:
         chosen, words = largest_strong(table)
