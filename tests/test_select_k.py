@@ -73,8 +73,8 @@ def test_table_and_summary_agree(data):
     assert chosen.k == apart["k"][close].min()
     text = " ".join(str(chosen.summary()).split())
     assert f"k = {chosen.k}: the smallest within" in " ".join(text.split())
-    rule = f"one standard error of the difference to the best ({best}), of those whose clusters are "
-    assert f"{rule}separated." in text
+    rule = f"one standard error of the difference to the best ({best}), of those whose clusters"
+    assert f"{rule} are separated." in text
     for mean in chosen.table["mean"]:
         assert f"{mean:.4g}" in text
     assert chosen.fits[chosen.k] is chosen.results
