@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ewp.data.scales import ScaleWarning
     from ewp.display.evidence import NoClustersWarning
     from ewp.estimator import EWP, fit
+    from ewp.results.annotation import annotate
     from ewp.results.results import EWPResults
     from ewp.select import select_k, select_lambda
     from ewp.selection.grid import lambda_path
@@ -29,6 +30,7 @@ __all__ = [
     "NoClustersWarning",
     "OutlierWarning",
     "ScaleWarning",
+    "annotate",
     "compare",
     "critical_exponent",
     "datasets",
@@ -45,6 +47,7 @@ _HOMES = {
     "NoClustersWarning": "display.evidence",
     "OutlierWarning": "data.outliers",
     "ScaleWarning": "data.scales",
+    "annotate": "results.annotation",
     "compare": "comparison.compare",
     "critical_exponent": "solver.critical_exponent",
     "fit": "estimator",
