@@ -23,6 +23,7 @@ SHOWING = {
     "data_frames",
     "data_sets",
     "describe_clusters",
+    "outliers",
     "refine",
     "reports",
     "test_differences",
