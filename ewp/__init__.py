@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ewp.data.scales import ScaleWarning
     from ewp.display.evidence import NoClustersWarning
     from ewp.estimator import EWP, fit
-    from ewp.results.annotation import annotate
     from ewp.results.results import EWPResults
     from ewp.select import select_k, select_lambda
     from ewp.selection.grid import lambda_path
@@ -30,7 +29,6 @@ __all__ = [
     "NoClustersWarning",
     "OutlierWarning",
     "ScaleWarning",
-    "annotate",
     "compare",
     "critical_exponent",
     "datasets",
@@ -47,7 +45,6 @@ _HOMES = {
     "NoClustersWarning": "display.evidence",
     "OutlierWarning": "data.outliers",
     "ScaleWarning": "data.scales",
-    "annotate": "results.annotation",
     "compare": "comparison.compare",
     "critical_exponent": "solver.critical_exponent",
     "fit": "estimator",

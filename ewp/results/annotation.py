@@ -11,69 +11,71 @@ from ewp.common.checks import listing, shown
 from ewp.common.types import FittedResults
 from ewp.data.frames import is_anndata
 
-__all__ = ["annotate"]
+__all__ = ["AnnotateMixin"]
 
 
-def annotate(adata: Any, results: FittedResults, key: str = "ewp") -> None:
-    """Write the clusters and the weights of a fit into an AnnData object.
+class AnnotateMixin:
+    """Writing results into the data they came from."""
 
-    ``adata.obs[key + "_cluster"]`` has the clusters, categorical and as text, as in scanpy;
-    ``adata.var[key + "_weight"]`` has the weights; ``adata.uns[key]`` says how they came about:
-    ``call``, ``lam``, ``objective``, ``versions`` and, where it is known, ``data_sha256``. What is
-    there under these names is replaced.
+    def annotate(self: Any, adata: Any, key: str = "ewp") -> None:
+        """Write the clusters and the weights into an AnnData object.
 
-    Parameters
-    ----------
-    adata : AnnData
-        Rows and variables are found by their names, or by position where the fit has no names, and
-        get missing values where they were not fitted. If no feature of the fit is a variable, as
-        after a fit to principal components, there are no weights.
-    results : EWPResults
-    key : str, default "ewp"
-        What the names begin with.
+        ``adata.obs[key + "_cluster"]`` has the clusters, categorical and as text, as in scanpy;
+        ``adata.var[key + "_weight"]`` has the weights; ``adata.uns[key]`` says how they came about:
+        ``call``, ``lam``, ``objective``, ``versions`` and, where it is known, ``data_sha256``.
+        What is there under these names is replaced.
 
-    Raises
-    ------
-    TypeError
-        If `adata` is no AnnData object.
-    ValueError
-        If the fit had other rows.
+        Parameters
+        ----------
+        adata : AnnData
+            Rows and variables are found by their names, or by position where the fit has no
+            names, and get missing values where they were not fitted. If no feature of the fit is
+            a variable, as after a fit to principal components, there are no weights.
+        key : str, default "ewp"
+            What the names begin with.
 
-    Examples
-    --------
-    >>> import anndata, ewp
-    >>> from ewp.datasets import make_simulation2
-    >>> X, labels, relevant = make_simulation2(k=3, n=150, p=6, random_state=0)
-    >>> adata = anndata.AnnData(X)
-    >>> ewp.annotate(adata, ewp.fit(adata, 3, scale="standard", random_state=0))
-    >>> adata.obs["ewp_cluster"].cat.categories.tolist()
-    ['0', '1', '2']
-    >>> float(adata.var["ewp_weight"].sum().round(6))
-    1.0
-    """
-    if not is_anndata(adata):
-        raise TypeError(
-            f"adata is of type {type(adata).__name__}, not AnnData; results.augment(X) adds the "
-            "clusters to tables"
-        )
-    if not isinstance(key, str) or not key:
-        raise ValueError(f"key={shown(key)} must be a text that names can begin with")
-    # all is found before anything is written
-    clusters = _of_rows(results.labels, adata.obs_names)
-    weights = _of_variables(results, adata.var_names)
-    kinds = pd.Index([str(cluster) for cluster in results.centroids.index], dtype=object)
-    adata.obs[f"{key}_cluster"] = pd.Categorical.from_codes(clusters, kinds)
-    if weights is not None:
-        adata.var[f"{key}_weight"] = weights
-    record = {
-        "call": results.call,
-        "lam": float(results.lam),
-        "objective": float(results.objective),
-        "versions": dict(results.versions),
-    }
-    if results.data_sha256 is not None:
-        record["data_sha256"] = results.data_sha256
-    adata.uns[key] = record
+        Raises
+        ------
+        TypeError
+            If `adata` is no AnnData object.
+        ValueError
+            If the fit had other rows.
+
+        Examples
+        --------
+        >>> import anndata, ewp
+        >>> from ewp.datasets import make_simulation2
+        >>> X, labels, relevant = make_simulation2(k=3, n=150, p=6, random_state=0)
+        >>> adata = anndata.AnnData(X)
+        >>> ewp.fit(adata, 3, scale="standard", random_state=0).annotate(adata)
+        >>> adata.obs["ewp_cluster"].cat.categories.tolist()
+        ['0', '1', '2']
+        >>> float(adata.var["ewp_weight"].sum().round(6))
+        1.0
+        """
+        if not is_anndata(adata):
+            raise TypeError(
+                f"adata is of type {type(adata).__name__}, not AnnData; results.augment(X) adds "
+                "the clusters to tables"
+            )
+        if not isinstance(key, str) or not key:
+            raise ValueError(f"key={shown(key)} must be a text that names can begin with")
+        # all is found before anything is written
+        clusters = _of_rows(self.labels, adata.obs_names)
+        weights = _of_variables(self, adata.var_names)
+        kinds = pd.Index([str(cluster) for cluster in self.centroids.index], dtype=object)
+        adata.obs[f"{key}_cluster"] = pd.Categorical.from_codes(clusters, kinds)
+        if weights is not None:
+            adata.var[f"{key}_weight"] = weights
+        record = {
+            "call": self.call,
+            "lam": float(self.lam),
+            "objective": float(self.objective),
+            "versions": dict(self.versions),
+        }
+        if self.data_sha256 is not None:
+            record["data_sha256"] = self.data_sha256
+        adata.uns[key] = record
 
 
 def _of_rows(labels: pd.Series, names: pd.Index) -> np.ndarray:

@@ -44,6 +44,7 @@ from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
+from ewp.results.annotation import AnnotateMixin
 from ewp.results.pictures import PicturesMixin, rows_to_draw
 from ewp.results.recipe import RepeatMixin
 from ewp.results.recipe import question as _question
@@ -57,7 +58,7 @@ __all__ = ["EWPResults"]
 
 
 @dataclass(eq=False, repr=False)
-class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
+class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, AnnotateMixin):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from

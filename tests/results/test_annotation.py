@@ -63,7 +63,7 @@ def test_columns_of_obs_are_weights_and_labels_of_rows(adata, frame):
 
 def test_a_file_that_is_read_when_asked(adata, tmp_path):
     there = ewp.fit(adata, **OPTIONS)
-    ewp.annotate(adata, there)
+    there.annotate(adata)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     again = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     assert ewp.fit(again, **OPTIONS).weights.to_dict() == there.weights.to_dict()
@@ -74,7 +74,7 @@ def test_a_file_that_is_read_when_asked(adata, tmp_path):
 
 def test_clusters_weights_and_a_record_are_written(adata):
     results = ewp.fit(adata, **OPTIONS)
-    assert ewp.annotate(adata, results) is None
+    assert results.annotate(adata) is None
     clusters = adata.obs["ewp_cluster"]
     assert clusters.cat.categories.tolist() == ["0", "1"]
     assert clusters.astype(int).tolist() == results.labels.tolist()
@@ -84,54 +84,54 @@ def test_clusters_weights_and_a_record_are_written(adata):
     assert record["lam"] == 100.0
     assert record["objective"] == results.objective
     assert record["data_sha256"] == results.data_sha256
-    ewp.annotate(adata, ewp.fit(adata, 3, lam=100.0, random_state=0), key="three")
+    ewp.fit(adata, 3, lam=100.0, random_state=0).annotate(adata, key="three")
     assert {"ewp_cluster", "three_cluster"} <= set(adata.obs)
 
 
 def test_categories_are_in_the_order_of_numbers(adata):
-    ewp.annotate(adata, ewp.fit(adata, 12, lam=100.0, random_state=0))
+    ewp.fit(adata, 12, lam=100.0, random_state=0).annotate(adata)
     assert adata.obs["ewp_cluster"].cat.categories.tolist() == [str(i) for i in range(12)]
 
 
 def test_what_was_not_fitted_is_missing(adata):
     part = ewp.fit(adata[10:, ["LYZ", "CD3E"]], **OPTIONS)
-    ewp.annotate(adata, part)
+    part.annotate(adata)
     assert adata.obs["ewp_cluster"].isna().tolist() == [True] * 10 + [False] * 50
     np.testing.assert_array_equal(
         adata.var["ewp_weight"], [part.weights["CD3E"], np.nan, np.nan, part.weights["LYZ"]]
     )
     left = adata[5:20].copy()
-    ewp.annotate(left, part, key="left")
+    part.annotate(left, key="left")
     assert left.obs["left_cluster"].isna().sum() == 5
 
 
 def test_components_have_clusters_and_no_weights(adata):
-    ewp.annotate(adata, ewp.fit(np.c_[X, X], **OPTIONS))
+    ewp.fit(np.c_[X, X], **OPTIONS).annotate(adata)
     components = pd.DataFrame(X[:, :2], index=CELLS, columns=["PC1", "PC2"])
-    ewp.annotate(adata, ewp.fit(components, **OPTIONS), key="pc")
+    ewp.fit(components, **OPTIONS).annotate(adata, key="pc")
     assert {"ewp_cluster", "pc_cluster"} <= set(adata.obs)
     assert adata.var.empty
-    ewp.annotate(adata, ewp.fit(X, **OPTIONS))  # an array: by position
+    ewp.fit(X, **OPTIONS).annotate(adata)  # an array: by position
     assert adata.var["ewp_weight"].sum() == pytest.approx(1)
 
 
 def test_other_objects_and_other_rows_are_refused(adata):
     results = ewp.fit(adata, **OPTIONS)
     with pytest.raises(TypeError, match=r"type DataFrame, not AnnData; results.augment"):
-        ewp.annotate(adata.to_df(), results)
+        results.annotate(adata.to_df())
     with pytest.raises(ValueError, match="key='' must be a text"):
-        ewp.annotate(adata, results, key="")
+        results.annotate(adata, key="")
     with pytest.raises(ValueError, match="59 rows without names, adata has 60"):
-        ewp.annotate(adata, ewp.fit(X[:59], **OPTIONS))
+        ewp.fit(X[:59], **OPTIONS).annotate(adata)
     other = adata.copy()
     other.obs_names = [f"c{i}" for i in range(60)]
     with pytest.raises(ValueError, match=r"none of the 60 rows.*'c0'.*'cell0'"):
-        ewp.annotate(other, results)
+        results.annotate(other)
     other.obs_names = ["c"] * 60
     twice = ewp.fit(other, **OPTIONS)
-    ewp.annotate(other, twice)  # the same names in the same order
+    twice.annotate(other)  # the same names in the same order
     with pytest.raises(ValueError, match="obs_names_make_unique"):
-        ewp.annotate(adata, twice)
+        twice.annotate(adata)
     assert adata.obs.empty
 
 
