@@ -21,6 +21,7 @@ SHOWING = {
     "choose_k",
     "compare_methods",
     "correlated_features",
+    "data_frames",
     "data_sets",
     "describe_clusters",
     "outliers",
