@@ -36,6 +36,7 @@ from ewp.engine.dask import (
     new_distances,
     new_labels,
 )
+from ewp.engine.precision import precision_for
 from ewp.fitting import fit_model
 from ewp.metrics import mixture_gain
 from ewp.results.partition import partition_mixture
@@ -131,6 +132,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         divided by its observed share, so that the expected objective is that of complete data if
         values are missing completely at random. A centroid none of whose rows has a value of a
         feature is at the feature's mean there. New rows may have missing values too.
+    dtype : {"float64", "float32"} or None, default=None
+        Type of floats in which rows are held and multiplied; None is that of the data, float32 if
+        they are float32 (or float16), else float64. float32 takes half the memory and about two
+        thirds of the time. Sums over rows, weights and objective are float64, and the last steps
+        are too, so that what is returned is a fixed point of the data to the last digits; `lam`,
+        where it is "auto", is chosen in float64. Data whose squares float32 cannot hold (values
+        beyond 1e16, standard deviations below 1e-12) are computed as float64.
 
     Attributes
     ----------
@@ -192,6 +200,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         n_jobs: int | None = FitOptions.n_jobs,
         progress: bool | None = FitOptions.progress,
         missing: str = FitOptions.missing,
+        dtype: str | None = FitOptions.dtype,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -209,14 +218,19 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.n_jobs = n_jobs
         self.progress = progress
         self.missing = missing
+        self.dtype = dtype
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "observed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
-        return {"allow_nan": self.missing == "observed"}
+        return {
+            "allow_nan": self.missing == "observed",
+            "preserves_dtype": [np.float64, np.float32],
+        }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
@@ -302,11 +316,12 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
-            For a Dask collection a Dask array, computed when it is asked for.
+            Of the type of X, float64 or float32. For a Dask collection a Dask array, computed
+            when it is asked for.
         """
         rows, metric = self._checked(X), self.results_.metric()
         distances: Array = self._answer(rows, new_distances, lazy_distances, *metric)
-        return distances
+        return distances.astype(precision_for(rows, None), copy=False)
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

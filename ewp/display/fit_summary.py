@@ -83,6 +83,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Observations:": str(results.n_obs),
         "Features:": str(results.n_features),
         **_missing(results),
+        **_precision(results),
         "Clusters:": str(results.n_clusters),
         "Penalty lambda:": number(results.lam),
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
@@ -107,6 +108,12 @@ def _missing(results: FittedResults) -> dict[str, str]:
     if results.observed is None:
         return {}
     return {"Missing values:": percent(1.0 - results.observed.mean())}
+
+
+def _precision(results: FittedResults) -> dict[str, str]:
+    """Say that a fit was computed in single precision, if it was."""
+    single = results.fit_options.dtype == "float32"
+    return {"Precision:": "single, last steps double"} if single else {}
 
 
 def _agreeing(results: FittedResults) -> dict[str, str]:

@@ -8,6 +8,7 @@ arithmetic of a block of rows is the kernel's in all engines.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.missing import Missingness
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import Metric, Statistics, StepFunction
+from ewp.engine.precision import DOUBLE
 
 __all__ = ["Deviations", "Engine", "Partition", "RowEngine", "RowMass"]
 
@@ -112,6 +114,8 @@ class Engine(ABC):
         How the rows of the engine came from the data, if they were decorrelated.
     missingness : Missingness
         Which columns have missing values.
+    dtype : numpy.dtype
+        Type in which blocks of rows are multiplied, see `ewp.engine.precision`.
     """
 
     n: int
@@ -124,6 +128,7 @@ class Engine(ABC):
     divergence: BregmanDivergence = SQUARED_EUCLIDEAN
     decorrelation: Decorrelation | None = None
     missingness: Missingness
+    dtype: np.dtype[Any] = DOUBLE
 
     @property
     def divisors(self) -> Array:
@@ -185,7 +190,21 @@ class Engine(ABC):
             self.total,
             self.divergence,
             self.missingness.columns,
+            self.dtype,
         )
+
+    def in_double(self) -> Engine:
+        """Return the same data in the same coordinates, multiplied in double precision."""
+        if self.dtype == DOUBLE:
+            return self
+        found = copy.copy(self)
+        found._forget()
+        found.dtype = DOUBLE
+        return found
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Let go of what belongs to the type of the blocks: a copy shares the data alone."""
 
     @property
     def column_deviations(self) -> Array:

@@ -41,6 +41,7 @@ from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
+from ewp.engine.precision import precision_for
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
 from ewp.results.pictures import PicturesMixin, rows_to_draw
@@ -238,6 +239,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
             "tol": given.tol,
             "random_state": given.random_state,
             "missing": given.missing,
+            "dtype": given.dtype,
         }
         if self.selection is not None:
             plain["selection"] = copy.deepcopy(self.selection)
@@ -407,11 +409,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         Returns
         -------
         pandas.DataFrame or numpy.ndarray of shape (n, k)
-            A DataFrame with X's row names for a DataFrame, else an array.
+            A DataFrame with X's row names for a DataFrame, else an array; float32 if X is.
         """
         X = in_memory(X)
-        squared = centroid_distances(self.to_columns(self.checked(X)), *self.metric())
-        d = np.sqrt(np.maximum(squared, 0.0))
+        rows = self.checked(X)
+        squared = centroid_distances(self.to_columns(rows), *self.metric())
+        d = np.sqrt(np.maximum(squared, 0.0)).astype(precision_for(rows, None), copy=False)
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
         return d
