@@ -172,9 +172,9 @@ class ArrayEngine(RowEngine):
     # -- preparation ---------------------------------------------------------------------------
 
     def _forget(self) -> None:
+        super()._forget()
         self.prepared: Array | None = None
         self._spaces: dict[tuple[int, np.dtype[Any]], SimpleQueue[Workspace]] = {}
-        self._samples: dict[int, ArrayEngine] = {}
         self._tiles: dict[tuple[str, np.dtype[Any]], Array] = {}
         self._pool: ForkPool | None = None
 
@@ -295,7 +295,8 @@ class ArrayEngine(RowEngine):
                 missingness=self.missingness,
                 dtype=self.dtype,
             )
-        return self._samples[size]
+        sampled: ArrayEngine = self._samples[size]
+        return sampled
 
     def part(self, index: np.ndarray, sample_weight: Array) -> ArrayEngine:
         """Return some of the rows, with weights of their own, in the same coordinates."""

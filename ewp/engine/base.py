@@ -202,9 +202,9 @@ class Engine(ABC):
         found.dtype = DOUBLE
         return found
 
-    @abstractmethod
     def _forget(self) -> None:
         """Let go of what belongs to the type of the blocks: a copy shares the data alone."""
+        self._samples: dict[int, Any] = {}
 
     @property
     def column_deviations(self) -> Array:

@@ -383,9 +383,6 @@ class DaskEngine(Engine):
             if any(one != dtype for one in self._pass(_dtype)):
                 self.dtype = DOUBLE
 
-    def _forget(self) -> None:
-        self._samples: dict[int, ArrayEngine] = {}
-
     def _each(self, function: Any, parts: list[Any], *arguments: Any) -> list[Any]:
         """Apply a function to every block and bring the results back, in order."""
         call = self._delayed(function, pure=False)
@@ -466,7 +463,8 @@ class DaskEngine(Engine):
                 missingness=self.missingness,
                 dtype=self.dtype,
             )
-        return self._samples[size]
+        sampled: ArrayEngine = self._samples[size]
+        return sampled
 
     def sample_for_starts(self, k: int) -> ArrayEngine:
         """Return a sample of the rows."""
