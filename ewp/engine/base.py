@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -193,7 +193,7 @@ class Engine(ABC):
             self.dtype,
         )
 
-    def in_double(self) -> Engine:
+    def in_double(self) -> Self:
         """Return the same data in the same coordinates, multiplied in double precision."""
         if self.dtype == DOUBLE:
             return self
