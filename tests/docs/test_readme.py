@@ -25,6 +25,7 @@ SHOWING = {
     "outliers",
     "refine",
     "reports",
+    "single_precision",
     "test_differences",
     "uncertainty",
 }

@@ -331,3 +331,13 @@ def test_the_choice_of_a_penalty_is_that_of_double_precision():
         double.dispersion,
     )
     assert single.fit_options.dtype == "float32"
+
+
+def test_rows_may_be_trimmed():
+    X = simulated()
+    X[::20] += 30.0
+    options = {"lam": 30.0, "robust": "trim", "random_state": 0}
+    single, double = ewp.fit(X, 4, **options), ewp.fit(X, 4, dtype="float64", **options)
+    assert single.fit_options.dtype == "float32"
+    np.testing.assert_array_equal(single.outliers["trimmed"], double.outliers["trimmed"])
+    assert single.objective == pytest.approx(double.objective, rel=1e-6)
