@@ -341,3 +341,16 @@ def test_rows_may_be_trimmed():
     assert single.fit_options.dtype == "float32"
     np.testing.assert_array_equal(single.outliers["trimmed"], double.outliers["trimmed"])
     assert single.objective == pytest.approx(double.objective, rel=1e-6)
+
+
+def test_an_engine_in_double_precision_shares_what_is_known():
+    single = ArrayEngine(simulated(), dtype=SINGLE, scale="standard")
+    order = single.order
+    double = single.in_double()
+    assert (single.dtype, double.dtype) == (SINGLE, DOUBLE)
+    for name in ("X", "center", "scale", "squares"):
+        assert getattr(double, name) is getattr(single, name)
+    assert double.order is order
+    assert double.prepared is None
+    assert single.prepared is not None
+    assert double.in_double() is double
