@@ -2,7 +2,7 @@
 
 Run ``python validation/benchmarks/single_precision.py``; it writes ``single_precision.csv``. Times
 are of one thread in CPU seconds, in turns within one process; a ratio is the median over the turns.
-Memory is what NumPy and Python hold at most during a fit, beyond the rows and with them. On the
+Memory is what NumPy and Python hold at most during the fits, beyond the rows and with them. On the
 paper's simulations the partitions are compared with the classes, and the objectives with each
 other: both are those of the data in double precision at the centroids and weights that were found.
 """
@@ -69,17 +69,15 @@ def fit_ratios(turns: int) -> list[Row]:
         X = make_simulation2(k, n, p, random_state=1).X
         both = X, X.astype(np.float32)
         seconds: list[list[float]] = [[], []]
+        beyond = [0, 0]
         for turn in range(turns if n < _LARGE else 1):
-            for rows_of_kind, own in zip(both, seconds, strict=True):
+            for i, rows_of_kind in enumerate(both):
+                tracemalloc.start()
                 begin = time.process_time()
                 ewp.fit(rows_of_kind, k, lam=0.05 * n, scale=None, random_state=turn)
-                own.append(time.process_time() - begin)
-        beyond = []
-        for rows_of_kind in both:
-            tracemalloc.start()
-            ewp.fit(rows_of_kind, k, lam=0.05 * n, scale=None, random_state=0)
-            beyond.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
+                seconds[i].append(time.process_time() - begin)
+                beyond[i] = max(beyond[i], tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
         total = [more + one.nbytes for more, one in zip(beyond, both, strict=True)]
         figures = {
             "time ratio": float(np.median(np.divide(seconds[1], seconds[0]))),
@@ -94,7 +92,7 @@ def fit_ratios(turns: int) -> list[Row]:
                 "data": f"{n} x {p}, k = {k}",
                 "figure": name,
                 "value": round(value, 3),
-                "draws": len(seconds[0]) if name == "time ratio" else 1,
+                "draws": len(seconds[0]),
             }
             for name, value in figures.items()
         ]
@@ -147,14 +145,21 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--default-draws", type=int, default=5)
-    given = parser.parse_args()
+    parser.add_argument("--only", choices=["passes", "fits", "given", "chosen"], nargs="*")
+    asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = pass_ratios(2 * given.turns)
-    rows += fit_ratios(given.turns)
-    rows += accuracy(given.draws, "given")
-    rows += accuracy(given.default_draws, "chosen")
-    table = pd.DataFrame(rows)
-    table.to_csv(RECORD, index=False)
+    parts: dict[str, Callable[[], list[Row]]] = {
+        "passes": lambda: pass_ratios(2 * asked.turns),
+        "fits": lambda: fit_ratios(asked.turns),
+        "given": lambda: accuracy(asked.draws, "given"),
+        "chosen": lambda: accuracy(asked.default_draws, "chosen"),
+    }
+    for name in asked.only or parts:
+        # what was measured before stays where it is not measured again
+        new = pd.DataFrame(parts[name]()).assign(part=name)
+        old = pd.read_csv(RECORD) if RECORD.exists() else new.iloc[:0]
+        table = pd.concat([one for one in (old[old["part"] != name], new) if len(one)])
+        table.to_csv(RECORD, index=False)
     print(table.to_string())
 
 
