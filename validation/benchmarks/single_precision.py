@@ -114,7 +114,7 @@ def accuracy(draws: int, penalty: str) -> list[Row]:
                 found.append(ewp.fit(X.astype(kind), k, lam, random_state=draw))
                 own.append(normalized_mutual_info_score(labels, found[-1].labels.to_numpy()))
             double, single = found
-            if penalty == "given" or double.lam == single.lam:
+            if np.isclose(double.lam, single.lam, rtol=1e-5):
                 size = float(double.clusters["withinss"].sum())
                 size = max(size, abs(double.objective))
                 apart.append(abs(single.objective - double.objective) / size)
