@@ -52,7 +52,6 @@ def test_the_bootstrap_of_marked_but_whole_data_is_that_of_whole_data():
     [
         ("test_features", "fit the rows without missing values"),
         ("test_differences", "fit the rows without missing values"),
-        ("refine", "impute them"),
     ],
 )
 def test_questions_that_need_whole_rows_say_so_and_name_the_cure(results, question, cure):
