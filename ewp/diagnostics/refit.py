@@ -215,8 +215,8 @@ def check_whole_rows(source: FittedData, question: str, reason: str, cure: str) 
     """
     if np.isnan(source.X).any():
         raise ValueError(
-            f"{question}() needs all values of a row, but the data have missing values, and {reason}: "
-            f"{cure}"
+            f"{question}() needs all values of a row, but the data have missing values, and "
+            f"{reason}: {cure}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Missing values: fits to observed values, and mixtures of them, beside complete rows and imputation.
+"""Missing values: fits to observed values, and their mixtures, beside complete rows and imputation.
 
 Values are missing completely at random, but for one design in which large values are missing more
 often, where every method fails that does not know it. The figures of k-POD are recorded: they are
