@@ -298,7 +298,6 @@ def missing_section(store: Store) -> Section | None:
     fifth = simulations[simulations["share"] == 0.2]
     lost = sets[sets["share"] == 0.2]
     gap = float((lost["complete data"] - lost["observed"]).mean())
-    of_refined = float((lost["complete data"] - lost["refined, observed"]).mean())
     ratios = frame_of(store, holes_cells())
     content: list[Any] = [
         Table(shown, f"NMI, mean (sd) over {counted(table, 'share')}"),
@@ -339,12 +338,14 @@ def missing_section(store: Store) -> Section | None:
     return Section(
         "Missing values",
         Verdict(
-            "holds" if good and min(gap, of_refined) <= 0.03 else "holds only if",
+            "holds" if good and gap <= 0.03 else "holds only if",
             f"with a fifth of the values missing, fits to observed values have NMI "
             f"{fifth['observed'].mean():.3f} on simulation 2 (imputed by means "
             f"{fifth['mean imputed'].mean():.3f}), and {gap:.3f} less than on complete data on the "
-            f"real sets; refined by mixtures it is {of_refined:.3f} less than that of the fits to "
-            "complete data.",
+            "real sets. Refined by mixtures their labels have there "
+            f"{lost['refined, observed'].mean():.3f}, those of fits to complete data "
+            f"{lost['complete data'].mean():.3f}, refined "
+            f"{lost['refined, complete data'].mean():.3f}.",
         ),
         content,
     )
