@@ -97,6 +97,12 @@ def refine(
     ----------
     McLachlan, G. and Peel, D. (2000). *Finite Mixture Models*. Wiley.
 
+    Ghahramani, Z. and Jordan, M. I. (1994). Supervised learning from incomplete data via an EM
+    approach. *Advances in Neural Information Processing Systems* 6, 120-127.
+
+    Liu, C. (1995). Missing data imputation using the multivariate t distribution. *Journal of
+    Multivariate Analysis* 53, 139-158.
+
     Examples
     --------
     >>> import numpy as np, ewp

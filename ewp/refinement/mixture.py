@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from ewp.common.types import Array
-from ewp.refinement.observed import first_guess, maximise, observed_distances
-from ewp.refinement.patterns import Patterns
+from ewp.refinement.observed import Patterns, first_guess, maximise, observed_distances
 from ewp.refinement.scatter import (
     Anchor,
     Scatter,

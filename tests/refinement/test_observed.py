@@ -10,8 +10,7 @@ from scipy import stats
 
 from ewp.refinement.coordinates import prepare, variance_ratios
 from ewp.refinement.mixture import Mixture, MixtureModel, fit_mixture, one_hot
-from ewp.refinement.observed import estimate_anchor
-from ewp.refinement.patterns import Patterns
+from ewp.refinement.observed import Patterns, estimate_anchor
 from ewp.refinement.scatter import COVARIANCES, Anchor, MatrixScatter, VarianceScatter
 from tests.support.strategies import never_rises
 
