@@ -27,6 +27,7 @@ SHOWING = {
     "outliers",
     "refine",
     "reports",
+    "single_precision",
     "test_differences",
     "uncertainty",
 }
