@@ -45,6 +45,8 @@ _FEWEST, _MOST, _AGREE = 20, 100, 4
 #: and starts of a block then; products that recombining may cost, and the most children.
 _PRODUCTS_EACH, _MOST_EACH, _AGREE_EACH, _BLOCK_EACH = 2.4e8, 12, 3, 4
 _PRODUCTS_RECOMBINED, _MOST_CHILDREN = 6e8, 64
+#: Every so manieth start has random weights.
+_WEIGHTED = 4
 #: Share of the starts that must agree for nothing to be recombined.
 _OFTEN = 0.2
 #: With less than this share of the values observed, rows are poor starts: automatic starts are so
@@ -190,14 +192,14 @@ def multistart(
     on_step : callable, optional
         Called at every step with the number of runs that take it.
     """
-    moves, mixing = None, False
+    moves, mixes = None, False
     if effort.rounds and rows_can_move(engine, k):
         moves = RowMoves(engine, rule)
-        mixing = isinstance(rule, RelativeEntropy) and effort.rounds > PolishEffort.LIGHT.rounds
-    plan = StartPlan.of(n_init if isinstance(init, str) else 1, engine, k, recombines=mixing)
+        mixes = isinstance(rule, RelativeEntropy) and effort.rounds > PolishEffort.LIGHT.rounds
+    plan = StartPlan.of(n_init if isinstance(init, str) else 1, engine, k, recombines=mixes)
     if plan.each:
         effort = PolishEffort.LIGHT
-    seeds, polishing = rng.spawn(2)
+    seeds, polishing, weighing = rng.spawn(3)
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "on_step": on_step}
     same = _SAME * float(engine.squares @ rule.metric(rule.start()))
     begun: list[float] = []
@@ -210,7 +212,8 @@ def multistart(
         else:
             count = min(plan.block, len(sparse) + plan.most - first)
             number = first - len(sparse)
-            block = _run(engine, k, rule, schedule, init, seeds, number, count, effort, limits)
+            own = _start_weights(rule, moves if plan.each else None, number, count, weighing)
+            block = _run(engine, k, rule, own, schedule, init, seeds, number, effort, limits)
         rngs = polishing.spawn(len(block))
         chosen = []
         for one in block:
@@ -238,7 +241,7 @@ def multistart(
                 polish(engine, one, rule, rngs[i], effort=effort, **limits)
                 for i, one in zip(which, lowest, strict=True)
             ]
-        if moves is not None and better:
+        if moves is not None and better and not polishes_together(engine, k):
             better = _move_rows(engine, moves, rule, better, limits)
         for i, one in zip(which, better, strict=True):
             block[i] = one
@@ -336,20 +339,36 @@ def _go_on(
     return [found.run(b) for b in range(len(begun))]
 
 
+def _start_weights(
+    rule: WeightRule,
+    moves: RowMoves | None,
+    first: int,
+    count: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Weights of some starts: equal ones, and random ones in every fourth if rows can move."""
+    weights = np.tile(rule.start(), (count, 1))
+    if moves is not None:
+        drawn = moves.random_weights(count, rng)
+        random = np.arange(first, first + count) % _WEIGHTED == _WEIGHTED - 1
+        weights[random] = drawn[random]
+    return weights
+
+
 def _run(
     engine: Engine,
     k: int,
     rule: WeightRule,
+    weights: Array,
     schedule: Schedule,
     init: str | Array,
     seeds: np.random.Generator,
     first: int,
-    count: int,
     effort: PolishEffort,
     limits: dict[str, Any],
 ) -> list[Solution]:
     """Run some starts to their fixed points."""
-    weights = np.tile(rule.start(), (count, 1))
+    count = len(weights)
     if isinstance(init, str):
         rows = engine.sample_for_starts(k)
         theta = choose_starts(rows, k, init, rule.metric(weights), seed_numbers(seeds, count, k))

@@ -36,8 +36,6 @@ _SURVIVORS = 10
 _PATIENCE = 5
 #: Penalties of detours, as multiples of the fit's, their steps, and how near they come to an end.
 _DETOUR, _DETOUR_STEPS, _DETOUR_TOL = (0.25, 4.0), 8, 1e-3
-#: Shape of the gamma distribution of random weights: most are small, few large.
-_SHAPE = 0.3
 #: Passes of a child in which all rows go to their nearest centroids.
 _STEPS = 2
 #: Shares of crossed children whose partition is improved before rows move, and whose weights are
@@ -150,8 +148,7 @@ def _children(
         tol=_DETOUR_TOL,
         trace=False,
     )
-    own = rng.gamma(_SHAPE, size=(_FRESH, engine.p)) * rule.start()
-    own /= own.sum(axis=1, keepdims=True)
+    own = moves.random_weights(_FRESH, rng)
     numbers = seed_numbers(rng, _FRESH, k)
     fresh = choose_starts(engine, k, "k-means++", rule.metric(own), numbers)
     return (

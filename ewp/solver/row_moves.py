@@ -26,6 +26,8 @@ _MOST_BYTES = 16 * 2**20
 _PAIRS_AT_ONCE = 2**20
 #: Part of the weighted sum of squares a row by which a move must help.
 _HELPS = 1e-10
+#: Shape of the gamma distribution of random weights.
+_SHAPE = 0.3
 #: Passes over the rows.
 _PASSES = 60
 
@@ -100,6 +102,20 @@ class RowMoves:
         self._rule = rule
         self._squares = self.mass @ self.X**2
         self._squared = self.X**2
+        self._order = np.argsort(self.mass @ np.abs(self.X) ** 3, kind="stable")
+
+    def random_weights(self, runs: int, rng: np.random.Generator) -> Array:
+        """Weights on the features most of which are small: gamma numbers, normalised.
+
+        They are drawn in an order of the features that depends on their values only.
+        """
+        weights = np.zeros((runs, self.X.shape[1]))
+        weights[:, self._order] = rng.gamma(_SHAPE, size=weights.shape)
+        weights *= self._rule.start()
+        total = weights.sum(axis=1, keepdims=True)
+        return np.where(
+            total > 0.0, weights / np.where(total > 0.0, total, 1.0), self._rule.start()
+        )
 
     def distances(self, theta: Array, metric: Array) -> Array:
         """Squared distances of all rows to the centroids of some runs, (runs, k, rows)."""
