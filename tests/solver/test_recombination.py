@@ -70,10 +70,10 @@ def test_the_default_finds_clusters_that_single_starts_miss():
     assert adjusted_rand_score(labels, planted.labels) > 0.95
     options = {"scale": "standard"}
     singles = [
-        ewp.fit(X, 16, 60.0, n_init=1, random_state=seed, **options).objective for seed in range(6)
+        ewp.fit(X, 16, 60.0, n_init=1, random_state=seed, **options).objective for seed in range(3)
     ]
     assert max(singles) > planted.objective + 1.0
-    for seed in range(6):
+    for seed in range(3):
         found = ewp.fit(X, 16, 60.0, random_state=seed, **options)
         assert found.objective <= planted.objective + 1e-9 * abs(planted.objective)
 
@@ -81,10 +81,9 @@ def test_the_default_finds_clusters_that_single_starts_miss():
 def test_the_default_ends_lower_than_twice_as_many_starts_alone():
     """Clusters that overlap: every start ends in an optimum of its own."""
     X = crowded()[0]
-    for seed in range(3):
-        found = ewp.fit(X, 16, 300.0, random_state=seed, scale="standard")
-        alone = ewp.fit(X, 16, 300.0, random_state=seed, scale="standard", n_init=24)
-        assert found.objective < alone.objective
+    found = ewp.fit(X, 16, 300.0, random_state=0, scale="standard")
+    alone = ewp.fit(X, 16, 300.0, random_state=0, scale="standard", n_init=24)
+    assert found.objective < alone.objective
 
 
 def test_what_recombining_found_is_said_and_survives_a_file(tmp_path):
