@@ -29,14 +29,12 @@ from ewp.comparison.trials import (
     tabulate_weights,
 )
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
+from ewp.data.frames import as_table, column_names, row_and_column_names
 from ewp.data.sources import ArraySource
 from ewp.data.validation import (
-    as_table,
     check_data,
     check_distinct,
-    column_names,
     generator,
-    row_and_column_names,
     stated_seed,
 )
 from ewp.fitting import check_scale, warn_of_outliers, warn_of_scales

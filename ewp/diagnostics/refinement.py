@@ -21,6 +21,7 @@ from scipy.stats import chi2, f
 from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.frames import row_names
 from ewp.data.sources import in_memory
 from ewp.data.validation import check_new_data
 from ewp.display.axes import GRID, INK, PALETTE, despine, new_axes, one_line_label, subsample
@@ -220,13 +221,12 @@ class Refinement(SummaryMixin):
         Returns
         -------
         pandas.DataFrame or numpy.ndarray of shape (n, k)
-            A DataFrame with X's row names for a DataFrame, else an array.
+            A DataFrame where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
         found = self.mixture.probabilities(self._rows(X))
-        if isinstance(X, pd.DataFrame):
-            return pd.DataFrame(found, index=X.index, columns=self.means.index)
-        return found
+        rows = row_names(X)
+        return found if rows is None else pd.DataFrame(found, rows, self.means.index)
 
     def predict(self, X: Any) -> pd.Series | np.ndarray:
         """Assign rows to their most probable clusters.
@@ -239,13 +239,12 @@ class Refinement(SummaryMixin):
         Returns
         -------
         pandas.Series or numpy.ndarray
-            A Series with X's row names for a DataFrame, else an array.
+            A Series where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
         nearest = np.asarray(self.predict_proba(X)).argmax(axis=1)
-        if isinstance(X, pd.DataFrame):
-            return pd.Series(nearest, index=X.index, name="cluster")
-        return nearest
+        rows = row_names(X)
+        return nearest if rows is None else pd.Series(nearest, index=rows, name="cluster")
 
     def summary(self) -> EWPSummary:
         """Table of the clusters, and what was chosen and gained in words."""

@@ -22,7 +22,8 @@ from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
 from ewp.data.decorrelation import Decorrelation
-from ewp.data.validation import check_sample_weight, row_names
+from ewp.data.frames import row_names
+from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
 from ewp.engine.base import RowMass
