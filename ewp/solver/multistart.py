@@ -44,6 +44,7 @@ _FEWEST, _MOST, _AGREE = 20, 100, 4
 #: Products that automatic starts may cost where each is polished, their most, how many must agree,
 #: and starts of a block then; products that recombining may cost, and the most children.
 _PRODUCTS_EACH, _MOST_EACH, _AGREE_EACH, _BLOCK_EACH = 2.4e8, 12, 3, 4
+_EFFORT_EACH = PolishEffort(1, (1.0, 2.0), 2)
 _PRODUCTS_RECOMBINED, _MOST_CHILDREN = 6e8, 64
 #: Every so manieth start has random weights.
 _WEIGHTED = 4
@@ -198,7 +199,7 @@ def multistart(
         mixes = isinstance(rule, RelativeEntropy) and effort.rounds > PolishEffort.LIGHT.rounds
     plan = StartPlan.of(n_init if isinstance(init, str) else 1, engine, k, recombines=mixes)
     if plan.each:
-        effort = PolishEffort.LIGHT
+        effort = _EFFORT_EACH
     seeds, polishing, weighing = rng.spawn(3)
     limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "on_step": on_step}
     same = _SAME * float(engine.squares @ rule.metric(rule.start()))
