@@ -179,10 +179,11 @@ def observed_squares(
     return squares
 
 
-def filled_with_marks(X: Array) -> Array:
+def filled_with_marks(X: Array, sample_weight: Array | None = None) -> Array:
     """Rows with observed means in the place of missing values, and a column more for each that has.
 
-    These are 1 where a value is missing: rows are equal if and only if what is returned is.
+    These are 1 where a value is missing: rows are equal if and only if what is returned is. Means
+    are weighted, so that a weight is worth as much as copies.
 
     >>> filled_with_marks(np.array([[1.0, 7.0], [np.nan, 8.0], [3.0, 7.0]])).tolist()
     [[1.0, 7.0, 0.0], [2.0, 8.0, 1.0], [3.0, 7.0, 0.0]]
@@ -191,7 +192,7 @@ def filled_with_marks(X: Array) -> Array:
     columns = np.flatnonzero(absent.any(axis=0))
     filled = np.array(X, dtype=np.float64)
     means = np.zeros(X.shape[1])
-    means[columns] = observed_means(X, None, columns)
+    means[columns] = observed_means(X, sample_weight, columns)
     filled[absent] = means[np.nonzero(absent)[1]]
     return np.column_stack([filled, absent[:, columns]])
 
@@ -311,7 +312,8 @@ class HashSample:
 
 def sample_by_hash(blocks: Iterable[tuple[Array, Array | None]], p: int, size: int) -> HashSample:
     """Sample of many blocks of rows with their weights."""
-    found = HashSample(np.empty(0, np.uint64), np.empty((0, p)), np.empty(0))
+    # of the smaller type, which gives way to that of the rows
+    found = HashSample(np.empty(0, np.uint64), np.empty((0, p), np.float32), np.empty(0))
     for rows, weight in blocks:
         limit = int(found.hashes[-1]) if len(found.hashes) == size else None
         found = found.merge(hash_sample_block(rows, weight, size, limit), size)
@@ -356,9 +358,7 @@ def hash_sample_block(
     kept, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     mass = np.bincount(inverse, None if weight is None else weight[rows], len(kept))
     chosen = rows[first[:size]]
-    return HashSample(
-        kept[:size], np.asarray(X[chosen], dtype=np.float64), mass[:size].astype(float)
-    )
+    return HashSample(kept[:size], np.asarray(X[chosen]), mass[:size].astype(float))
 
 
 def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
@@ -374,7 +374,7 @@ def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
     part, X_used = None if weight is None else weight[used], X[used]
     center = column_means(X_used, part)
     if np.isnan(center).any():
-        X_used = filled_with_marks(X_used)
+        X_used = filled_with_marks(X_used, part)
         center = column_means(X_used, part)
     blocks = (_differences(block, center) for block, _ in _weighted_blocks(X_used, None))
     total = float(len(used) if part is None else part.sum())

@@ -55,8 +55,9 @@ def check_complete(complete: bool) -> None:
     """Check that there are no missing values: a combination of columns needs all of them."""
     if not complete:
         raise ValueError(
-            'scale="decorrelate" needs all values of a row, but X has missing values: give '
-            'scale="standard" or None, or impute them before'
+            'scale="decorrelate" needs all values of a row, but X has missing values: every '
+            'decorrelated feature is a combination of all. Give scale="standard" or None, and '
+            "refine() uses correlations where values are missing; or impute them before"
         )
 
 
@@ -266,9 +267,9 @@ class Decorrelation:
         values = (self.roots**2 - self.shrinkage) / (1.0 - self.shrinkage)
         return np.where(self.alone, 1.0, self.axes**2 @ (values / self.roots**2))
 
-    def apply(self, X: Array) -> Array:
+    def apply(self, X: Array, dtype: Any = np.float64) -> Array:
         """Return rows, or centroids, as uncorrelated columns."""
-        found = np.empty(X.shape)
+        found = np.empty(X.shape, dtype)
         # blocks keep what is between small, and one layout keeps the last digits
         for start in range(0, len(X), _ROWS):
             Z = np.subtract(X[start : start + _ROWS], self.center, order="C", dtype=np.float64)

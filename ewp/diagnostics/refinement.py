@@ -107,6 +107,8 @@ class Refinement(SummaryMixin):
     center, scale, cell, location, scatter : ndarray
         The mixture in standardised coordinates, for predictions.
     named_features : bool
+    missing : {"error", "observed"}
+        What is done with missing values.
     """
 
     labels: pd.Series
@@ -135,6 +137,7 @@ class Refinement(SummaryMixin):
     location: Array
     scatter: Array
     named_features: bool
+    missing: str = "error"
 
     @property
     def features(self) -> pd.Index:
@@ -205,7 +208,7 @@ class Refinement(SummaryMixin):
     def _rows(self, X: Any) -> Array:
         """Check new rows and place them where the mixture is."""
         names = self.feature_table.index
-        array = check_new_data(X, names, named=self.named_features)
+        array = check_new_data(X, names, named=self.named_features, missing=self.missing)
         used = np.flatnonzero(self.feature_table["used"].to_numpy())
         return standardised(array, used, self.center, self.scale)
 
@@ -385,7 +388,7 @@ def plot_ellipses(
     ----------
     found : Refinement
     rows : ndarray of shape (n, q)
-        In the coordinates of the mixture.
+        In the coordinates of the mixture, with NaN for missing values.
     features : sequence of two feature names, optional
     ax : Axes, optional
     """
@@ -396,7 +399,8 @@ def plot_ellipses(
     drawn = subsample(len(rows))
     probabilities = mixture.probabilities(rows[drawn])
     cluster, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
-    points, centres = rows[drawn] @ axes, mixture.means @ axes
+    # a missing value is drawn at the mean
+    points, centres = np.nan_to_num(rows[drawn]) @ axes, mixture.means @ axes
     ax = new_axes((6.4, 5.2))[0] if ax is None else ax
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = np.stack([np.cos(turn), np.sin(turn)])

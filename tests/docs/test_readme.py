@@ -26,6 +26,7 @@ SHOWING = {
     "outliers",
     "refine",
     "reports",
+    "single_precision",
     "test_differences",
     "uncertainty",
 }
