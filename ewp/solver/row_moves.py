@@ -97,7 +97,7 @@ class RowMoves:
 
     def __init__(self, engine: RowEngine, rule: WeightRule) -> None:
         rows, mass = distinct_rows(engine)
-        self.X = engine.rows(rows)
+        self.X = engine.rows(rows).astype(float, copy=False)
         self.mass = np.ones(len(rows)) if mass is None else mass
         self._rule = rule
         self._squares = self.mass @ self.X**2

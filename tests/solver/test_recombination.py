@@ -87,7 +87,7 @@ def test_the_default_ends_lower_than_twice_as_many_starts_alone():
 
 
 def test_what_recombining_found_is_said_and_survives_a_file(tmp_path):
-    found = ewp.fit(noise(), 12, 10.0, random_state=0)
+    found = ewp.fit(crowded()[0], 16, 300.0, random_state=0, scale="standard")
     assert found.starts["recombined"].tolist() == [True] + [False] * (len(found.starts) - 1)
     assert found.starts["starts"].iloc[0] == 0
     told = " ".join(str(found).split())
