@@ -138,11 +138,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Trimmed rows have labels all the same; `results_.outliers` tells how far out every row is.
     dtype : {"float64", "float32"} or None, default=None
         Type of floats in which rows are held and multiplied; None is that of the data, float32 if
-        they are float32 (or float16), else float64. float32 takes half the memory and passes
-        over the rows 0.5 to 0.7 of the time. Sums over rows, weights and objective are float64, and the last steps
-        are too, so that what is returned is a fixed point of the data to the last digits; `lam`,
-        where it is "auto", is chosen in float64. Data whose squares float32 cannot hold (values
-        beyond 1e16, standard deviations below 1e-12) are computed as float64.
+        they are float32 (or float16), else float64. float32 takes half the memory, and passes over
+        the rows take 0.5 to 0.7 of the time. Sums over rows, weights and objective are float64, and
+        the last steps are too, so that what is returned is a fixed point of the data to the last
+        digits; `lam`, where it is "auto", is chosen in float64. Data whose squares float32 cannot
+        hold (values beyond 1e16, standard deviations below 1e-12) are computed as float64.
 
     Attributes
     ----------
