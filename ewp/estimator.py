@@ -84,9 +84,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         others begin at the limit problem (all are annealed without a polish), and the lowest are
         polished; more starts from the same seed never give a higher objective. "auto" makes
         starts until several of them have found the best objective: at least 20 and at most 100
-        on small data, one or two on large ones. Where features outnumber rows and are 500 or
-        more, partitions of sparse k-means are starts in addition. `results_.starts` says where
-        all ended. An array for `init` is one start.
+        on small data, one or two on large ones, at most twelve with eight clusters and more; the
+        partitions of starts that do not agree are recombined. Where features outnumber rows and
+        are 500 or more, partitions of sparse k-means are starts in addition. `results_.starts`
+        says where all ended. An array for `init` is one start.
     scale : {"auto", "standard", "decorrelate", None}, default="auto"
         "standard" divides every column by its standard deviation, None leaves it. "decorrelate"
         puts in the place of every feature the part of it that the others do not explain (ZCA-cor

@@ -467,4 +467,6 @@ def _tabulate_starts(found: Fit) -> pd.DataFrame:
     )
     if starts.sparse:
         table.insert(3, "sparse", starts.sparse_counts)
+    if starts.recombined.any():
+        table["recombined"] = starts.recombined
     return table

@@ -274,6 +274,11 @@ def starts_note(results: FittedResults) -> str | None:
     if results.starts is None or results.n_starts == 1:
         return None
     agreeing, made = int(results.starts["starts"].iloc[0]), results.n_starts
+    if agreeing == 0 and "recombined" in results.starts and results.starts["recombined"].iloc[0]:
+        return (
+            f"None of {made} starts found the best objective: it comes from recombining their "
+            "partitions. Another seed may find a lower one."
+        )
     if agreeing == 0:
         return (
             f"None of {made} starts found the best objective: it comes from {_source(results)}. "

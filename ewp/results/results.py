@@ -107,7 +107,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         Rand index of the partition with the lowest one's. Where partitions of sparse k-means are
         among the starts, ``sparse`` is how many of these ended there. At most five; None in files
         of before.
-        A lowest optimum that no start reached was found by a fold of the choice of the penalty.
+        A lowest optimum that no start reached was found by a fold of the choice of the penalty, or,
+        where ``recombined`` is true, by recombining the partitions of the starts.
     n_starts : int
         Number of starts, those from partitions of sparse k-means included.
     data, sample_weight : array-like or None

@@ -30,6 +30,7 @@ from ewp.solver.weights import WeightRule
 
 __all__ = [
     "PolishEffort",
+    "distinct_rows",
     "first_lowest",
     "lower",
     "polish",
@@ -295,7 +296,7 @@ def _sample(engine: RowEngine, size: int, rng: np.random.Generator) -> np.ndarra
     return engine.order[np.minimum(np.searchsorted(cumulated, points, "right"), engine.n - 1)]
 
 
-def _distinct(engine: RowEngine) -> tuple[np.ndarray, Array | None]:
+def distinct_rows(engine: RowEngine) -> tuple[np.ndarray, Array | None]:
     """One of all equal rows each, in canonical order, and how much they weigh together."""
     order, first = engine.canonical
     if engine.sample_weight is None and first.all():
@@ -315,7 +316,7 @@ def _search_points(
         used = np.array([int(np.argmax(weights))])
     most = min(_SEARCH_BYTES // (8 * len(used)), max(_ROWS_A_CLUSTER * k, _FEWEST_ROWS))
     most = max(most, 2 * k)
-    rows, mass = _distinct(engine)
+    rows, mass = distinct_rows(engine)
     if len(rows) > most:
         rows, mass = _sample(engine, most, rng), None
     points = engine.take(rows, used) * np.sqrt(weights[used])

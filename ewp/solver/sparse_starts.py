@@ -5,8 +5,9 @@ and an annealing begins in it. Sparse k-means (Witten and Tibshirani 2010) finds
 itself: it alternates between k-means in the metric of the weights and weights that are
 soft-thresholded sums of squares between the clusters. Its partitions, for bounds that leave some
 hundreds, some tens and a few features, are starts for EWP; which of them is good the objective
-says. It begins in the metric of all features, and in that of those that covary with many others, as
-features do in which the same clusters differ.
+says. It begins in the metric of all features, in that of those that covary with many others, as
+features do in which the same clusters differ, and on whitened leading principal components, in
+which no direction is louder than another.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import math
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
+from scipy.linalg import eigh
 
 from ewp.common.types import Array
 from ewp.engine.base import Engine, RowEngine
@@ -35,6 +37,8 @@ _SEEDS, _FOLLOWED = 10, 4
 _UPDATES = 3
 #: Updates by which the features that covary with others are found, and the bound on their weights.
 _COVARYING_UPDATES, _COVARYING_BOUND = 3, 16.0
+#: Part of the largest variance that is none.
+_NO_VARIANCE = 1e-10
 #: Entries of inner products that are held at once.
 _ENTRIES = 2**22
 #: Seed of the partitions: they belong to the rows, and another seed of a fit does not change them.
@@ -151,7 +155,7 @@ def sparse_partitions(X: Array, mass: Array, k: int, rng: np.random.Generator) -
         return np.zeros((0, len(X)), dtype=np.intp)
     X = np.ldexp(X, -math.frexp(largest)[1])  # squares of squares stay within range
     found = []
-    for inner in (X @ X.T, *_covarying(X, mass)):
+    for inner in (X @ X.T, *_covarying(X, mass), _whitened(X, mass, k)):
         begun = seeded(inner, mass, k, seed_numbers(rng, _SEEDS, k))
         found.append(move_rows(inner[None], mass, begun, k))
     labels = _distinct(np.concatenate(found))
@@ -187,6 +191,20 @@ def _covarying(X: Array, mass: Array) -> list[Array]:
         weights = threshold_weights(shared, _COVARYING_BOUND, "exact")
         inner = _inner(Y, weights)
     return [_inner(X, weights)]
+
+
+def _whitened(X: Array, mass: Array, k: int) -> Array:
+    """Inner products of the rows on the first k - 1 principal components, all of equal variance.
+
+    The centroids of k clusters lie in k - 1 dimensions. What differs within all clusters alike, the
+    light on faces or the batch of a chip, may have more variance than they, and hides them.
+    """
+    root = np.sqrt(mass)[:, None]
+    Y = X * root
+    n = len(X)
+    values, vectors = eigh(Y @ Y.T, subset_by_index=(max(n - k + 1, 0), n - 1))
+    coordinates = vectors[:, values > _NO_VARIANCE * values[-1]] / root
+    return coordinates @ coordinates.T
 
 
 def _distinct(labels: np.ndarray) -> np.ndarray:

@@ -143,7 +143,7 @@ def test_more_starts_never_end_higher(n_init):
 
 def test_a_known_partition_saves_a_start_that_fails():
     X, labels, _ = make_simulation1(5, random_state=1)
-    options = FitOptions(100, 20.0, scale="standard")
+    options = FitOptions(100, 20.0, scale="standard", n_init=1)
     alone = fit_array(X, None, options, np.random.default_rng(0))
     centroids = np.array([X[labels == j].mean(axis=0) for j in range(100)])
     known = WarmStart(centroids, ((X - centroids[labels]) ** 2).sum(axis=0))

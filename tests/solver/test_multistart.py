@@ -203,7 +203,7 @@ def test_a_penalty_that_dwarfs_the_distances_does_not_hide_them(lam):
 
 def test_automatic_starts_end_early_where_they_agree_and_go_on_where_they_do_not():
     clear = ewp.fit(sixty_rows(), 2, 100.0, random_state=0)
-    hard = ewp.fit(noise(), 9, 10.0, random_state=0)
+    hard = ewp.fit(noise(), 7, 10.0, random_state=0)
     assert clear.n_starts == 10
     assert clear.starts["starts"].iloc[0] >= 5
     assert hard.n_starts > 20
@@ -227,7 +227,11 @@ def test_the_larger_the_data_the_fewer_the_automatic_starts():
     assert most[0] == 100
     assert most[-1] == 1
     assert all(plan.fewest <= plan.most for plan in plans)
-    assert StartPlan.of(7, engines[-1], 4) == (7, 7, 8)
+    assert StartPlan.of(7, engines[-1], 4)[:3] == (7, 7, 8)
+    assert StartPlan.of(7, engines[0], 9, recombines=True).children == 0
+    children = [StartPlan.of("auto", engine, 9, recombines=True).children for engine in engines]
+    assert children == sorted(children, reverse=True)
+    assert children[0] > 0 == children[-1]
     assert StartPlan.of("auto", engines[0], 1).most == 1
 
 

@@ -56,6 +56,17 @@ def test_the_clusters_are_among_the_partitions(seed, standardise):
     assert (found[:, 0] == 0).all()
 
 
+def test_clusters_beside_a_loud_direction_are_among_the_partitions():
+    """Three clusters, and one direction of forty times their variance that all of them share."""
+    rng = np.random.default_rng(4)
+    truth = np.arange(90) % K
+    X = rng.standard_normal((90, 600)) + 0.5 * rng.standard_normal((K, 600))[truth]
+    X += 4.0 * rng.standard_normal((90, 1)) * rng.standard_normal(600)
+    found = sparse_partitions(X - X.mean(axis=0), np.ones(90), K, np.random.default_rng(0))
+    share = [rand_index(truth, one) for one in found]
+    assert max(share) > 0.4
+
+
 def test_columns_rows_and_units_do_not_matter(data):
     X, _ = data
     rng = np.random.default_rng(1)
