@@ -213,6 +213,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "observed"
+        tags.input_tags.sparse = True
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
@@ -259,7 +260,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         if is_file_or_blocks(X):
             X = open_rows(X, self.results_.missing)
         X = as_table(X)
-        rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
+        rows = X
+        if not is_dask(X):
+            sparse = "keep" if self.results_.decorrelation is None else "dense"
+            rows = check_data(X, missing=self.results_.missing, sparse=sparse)
         remember_features(self, X, reset=False)
         return rows
 

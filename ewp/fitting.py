@@ -30,6 +30,7 @@ from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.scales import describe_scales
 from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
+from ewp.data.sparse import has_sparse_rows
 from ewp.data.validation import align_to_columns, check_init, check_prior, generator, stated_seed
 from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
@@ -328,7 +329,9 @@ def to_results(
     """
     rows, columns = source.names
     hashed = 8 * source.n * source.p <= _HASHED_BYTES
-    here = source.array if isinstance(source, ArraySource) and source.in_memory else None
+    here = None
+    if isinstance(source, ArraySource) and (source.in_memory or has_sparse_rows(source.array)):
+        here = source.array
     clusters = pd.RangeIndex(options.n_clusters, name="cluster")
     trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))

@@ -23,6 +23,7 @@ from ewp.common.types import Array
 from ewp.data.canonical import column_means
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
+from ewp.data.sparse import SparseRows, has_sparse_rows, is_sparse
 from ewp.data.validation import (
     as_table,
     check_data,
@@ -76,20 +77,22 @@ class DataSource:
 
 
 class ArraySource(DataSource):
-    """Rows of an array, a DataFrame or a file.
+    """Rows of an array, a DataFrame, a sparse matrix or a file.
 
     Attributes
     ----------
-    array : ndarray or RowSource
+    array : ndarray, SparseRows or RowSource
         The checked rows.
     ends : tuple of ndarray of shape (p,)
         Least and largest value of every column.
     in_memory : bool
-        Whether all of them are an array.
+        Whether all of them are an array, and not sparse.
     """
 
     def __init__(self, X: Any, sample_weight: Any, missing: str = "error") -> None:
         X = as_table(X)
+        if is_sparse(X) and not has_sparse_rows(X):
+            X = SparseRows(X)
         self.data = X
         self.array, self.ends = check_with_ends(X, missing)
         self.n, self.p = self.array.shape
@@ -322,6 +325,8 @@ def take_rows(X: Any, index: np.ndarray) -> Any:
     X = as_table(X)
     if isinstance(X, pd.DataFrame):
         return X.iloc[index]
+    if is_sparse(X):
+        return (X if has_sparse_rows(X) else SparseRows(X)).take(index)
     return (X if hasattr(X, "shape") else np.asarray(X))[index]
 
 

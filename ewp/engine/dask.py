@@ -32,9 +32,10 @@ from ewp.data.validation import (
     check_weight_values,
     without_values,
 )
-from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
+from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
+from ewp.engine.predict import centroid_distances, nearest_centroids
 from ewp.metrics import mixture_gain
 
 __all__ = [

@@ -27,6 +27,7 @@ from scipy.sparse import csc_array
 
 from ewp.common.types import Array
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
+from ewp.engine.sparse_block import SparseBlock
 
 __all__ = [
     "Metric",
@@ -288,19 +289,19 @@ class Workspace:
         return self._pairs[i, : runs * self.k * count].reshape(runs, self.k, count)
 
 
-def block_lengths(block: Array, metric: Metric, work: Workspace) -> Array:
+def block_lengths(block: Array | SparseBlock, metric: Metric, work: Workspace) -> Array:
     """Weighted potentials (squared lengths) of the rows of a block, (runs, rows), in a buffer."""
     return _lengths(_potentials(block, metric, work), metric, work)
 
 
 def block_distances(
-    block: Array, metric: Metric, work: Workspace, length: Array | None = None
+    block: Array | SparseBlock, metric: Metric, work: Workspace, length: Array | None = None
 ) -> tuple[Array, Array]:
     """Squared weighted distances of a block to all centroids, and their minimum.
 
     Parameters
     ----------
-    block : ndarray of shape (b, p + h)
+    block : ndarray of shape (b, p + h) or SparseBlock of shape (b, p)
         Centred rows, and marks of the h columns with missing values: 1 for observed ones.
     metric : Metric
     work : Workspace
@@ -319,19 +320,25 @@ def block_distances(
     return _distances(block, length, metric, work)[:2]
 
 
-def _lengths(potentials: Array, metric: Metric, work: Workspace) -> Array:
-    return np.matmul(
-        metric.weights, potentials.T, out=work.vectors(0, metric.runs, len(potentials))
-    )
+def _lengths(potentials: Array | SparseBlock, metric: Metric, work: Workspace) -> Array:
+    length = work.vectors(0, metric.runs, len(potentials))
+    if isinstance(potentials, SparseBlock):
+        length[...] = potentials.times(metric.weights).T
+        return length
+    return np.matmul(metric.weights, potentials.T, out=length)
 
 
-def _potentials(block: Array, metric: Metric, work: Workspace) -> Array:
+def _potentials(
+    block: Array | SparseBlock, metric: Metric, work: Workspace
+) -> Array | SparseBlock:
+    if isinstance(block, SparseBlock):
+        return block.potentials(metric.divergence)
     p = metric.weights.shape[1]
     return metric.divergence.potential(block[:, :p], out=work.rows(1, len(block))[:, :p])
 
 
 def _distances(
-    block: Array, length: Array, metric: Metric, work: Workspace
+    block: Array | SparseBlock, length: Array, metric: Metric, work: Workspace
 ) -> tuple[Array, Array, Array]:
     """Squared distances to the centroids, their minimum, and bounds on the runs' least ratios."""
     count = len(block)
@@ -349,16 +356,18 @@ def _distances(
     return distance, nearest, least
 
 
-def _add_product(block: Array, product: Array, distance: Array) -> None:
+def _add_product(block: Array | SparseBlock, product: Array, distance: Array) -> None:
     """Add the product of centroids and rows to distances, in place; all arrays are contiguous."""
-    if product.flags.f_contiguous:
+    if isinstance(block, SparseBlock):
+        distance += block.times(product).T
+    elif product.flags.f_contiguous:
         dgemm(1.0, block.T, product, 1.0, distance.T, 1, 1, 1)
     else:
         dgemm(1.0, block.T, product.T, 1.0, distance.T, 1, 0, 1)
 
 
 def _recompute_small(
-    block: Array, distance: Array, nearest: Array, length: Array, metric: Metric
+    block: Array | SparseBlock, distance: Array, nearest: Array, length: Array, metric: Metric
 ) -> None:
     """Replace cancelled distances by what differences give, in place."""
     small = np.maximum(length * _SMALL, metric.floor[:, None])
@@ -371,15 +380,18 @@ def _recompute_small(
         run, row, j = b[part], i[part], centroid[part]
         exact = distance[run, j, row]
         if metric.divergence.of_differences:
-            gaps = metric.divergence.exact(block[row, :p], metric.theta[run, j])
-            if len(metric.columns):
+            values = block.dense(row) if isinstance(block, SparseBlock) else block[row, :p]
+            gaps = metric.divergence.exact(values, metric.theta[run, j])
+            if len(metric.columns) and not isinstance(block, SparseBlock):
                 gaps[:, metric.columns] *= block[row, p:]
             exact = np.einsum("ml,ml->m", gaps, metric.weights[run])
         distance[run, j, row] = np.maximum(exact, metric.floor[run])
     nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
 
 
-def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Array:
+def hard_sums(
+    labels: np.ndarray, k: int, row_mass: Array, block: Array | SparseBlock
+) -> Array:
     """Sums of the rows of every label, by one sparse product.
 
     Parameters
@@ -388,12 +400,14 @@ def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Arra
         Of one run, or of several.
     k : int
     row_mass : ndarray of shape (b,) or (..., b)
-    block : ndarray of shape (b, p)
+    block : ndarray of shape (b, p) or SparseBlock
 
     Returns
     -------
     ndarray of shape (..., k, p)
     """
+    if isinstance(block, SparseBlock):
+        return block.hard_sums(labels, k, row_mass)
     runs = int(np.prod(labels.shape[:-1]))
     count = len(block)
     place = labels.reshape(runs, count) + k * np.arange(runs)[:, None]
@@ -434,7 +448,7 @@ def _raise(ratio: Array, exponent: float, least: float, out: Array) -> None:
 
 
 def block_statistics(
-    block: Array,
+    block: Array | SparseBlock,
     sample_weight: Array | None,
     metric: Metric,
     s: Array,
@@ -502,7 +516,10 @@ def block_statistics(
             into.mass[of_hard] += total.reshape(-1, k)
             dense = soft
         row_mass[hard] = mass if mass.ndim == 1 else mass[hard]
-    into.scatter += np.matmul(row_mass, potentials)
+    if isinstance(potentials, SparseBlock):
+        into.scatter += potentials.weighted_sums(row_mass)
+    else:
+        into.scatter += np.matmul(row_mass, potentials)
     if not len(dense):
         return
     whole_batch = len(dense) == runs
@@ -510,6 +527,9 @@ def block_statistics(
     member = chosen.reshape(-1, count)
     where: slice | np.ndarray = slice(None) if whole_batch else dense
     into.mass[where] += (member @ ones).reshape(len(dense), k)
+    if isinstance(block, SparseBlock):
+        _add_sums(into, where, block.weighted_sums(member).reshape(len(dense), k, -1))
+        return
     sums = work.sums[: len(member)]
     for start in range(0, count, _PIECE):
         rows = slice(start, start + _PIECE)

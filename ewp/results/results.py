@@ -40,7 +40,7 @@ from ewp.display.fit_summary import summarise_fit
 from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
-from ewp.engine.array import centroid_distances, nearest_centroids
+from ewp.engine.predict import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
 from ewp.results.pictures import PicturesMixin, rows_to_draw
@@ -390,7 +390,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
             Cluster numbers: a Series with X's row names for a DataFrame, else an array.
         """
         X = in_memory(X)
-        nearest, _ = nearest_centroids(self.to_columns(self.checked(X)), *self.metric())
+        nearest, _ = nearest_centroids(self.columns_of(X), *self.metric())
         if isinstance(X, pd.DataFrame):
             return pd.Series(nearest, index=X.index, name="cluster")
         return nearest
@@ -410,7 +410,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
             A DataFrame with X's row names for a DataFrame, else an array.
         """
         X = in_memory(X)
-        squared = centroid_distances(self.to_columns(self.checked(X)), *self.metric())
+        squared = centroid_distances(self.columns_of(X), *self.metric())
         d = np.sqrt(np.maximum(squared, 0.0))
         if isinstance(X, pd.DataFrame):
             return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
@@ -546,14 +546,26 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
             raise ValueError("a loaded or unpickled result does not hold its data: pass them as X")
         return self.data, True
 
-    def checked(self, X: Any) -> np.ndarray:
-        """Check rows for prediction against the features of the fit."""
+    def checked(self, X: Any, *, sparse: str = "dense") -> Any:
+        """Check rows for prediction against the features of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        sparse : {"dense", "keep"}
+            Whether the rows of a sparse matrix are made dense, which only small ones can be.
+        """
         # A file keeps names such as dates or tuples as text: the same text is the same feature.
         X, names = in_memory(X), self.feature_names
         if isinstance(X, pd.DataFrame) and not X.columns.equals(names):
             own = {str(name): name for name in names}
             X = X.set_axis([own.get(str(name), name) for name in X.columns], axis=1)
-        return check_new_data(X, names, named=self.named_features, missing=self.missing)
+        return check_new_data(X, names, named=self.named_features, missing=self.missing, sparse=sparse)
+
+    def columns_of(self, X: Any) -> Any:
+        """Checked rows as the columns that have weights; rows of a sparse matrix stay sparse."""
+        sparse = "keep" if self.decorrelation is None else "dense"
+        return self.to_columns(self.checked(X, sparse=sparse))
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Centroids, weights, means and divisors: what predictions are made with.

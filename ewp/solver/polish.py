@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ewp.common.types import Array
-from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine, RowEngine, RowMass
 from ewp.solver.breathing import WeightedPoints, breathing_kmeans
 from ewp.solver.iterate import Solution, iterate, iterate_runs
@@ -340,19 +339,10 @@ def _rounds(
     return solution
 
 
-def _as_heavy(sample: RowEngine, total: float) -> ArrayEngine:
+def _as_heavy(sample: RowEngine, total: float) -> RowEngine:
     """Return a sample that weighs as much as what it stands for, so that a penalty fits both."""
     assert sample.sample_weight is not None
-    weight = sample.sample_weight * (total / sample.total)
-    return ArrayEngine(
-        sample.X,
-        weight,
-        center=sample.center,
-        scale=sample.scale,
-        n_jobs=sample.n_jobs,
-        keep=False,  # the sample itself has a prepared copy already
-        missingness=sample.missingness,
-    )
+    return sample.reweighted(sample.sample_weight * (total / sample.total))
 
 
 def search(

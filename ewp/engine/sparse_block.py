@@ -1,0 +1,65 @@
+"""A block of rows of a sparse matrix, with the products that the kernel takes of it.
+
+The entries are in the units of the data: a sparse block is neither centred nor scaled, since zeros
+would not stay zeros. The engine puts the centre and the scale into the centroids and weights that
+blocks meet, and into the sums that come of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ewp.common.types import Array
+from ewp.engine.divergence import BregmanDivergence
+
+__all__ = ["SparseBlock"]
+
+
+class SparseBlock:
+    """Some rows of a sparse matrix.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (b, p)
+    """
+
+    def __init__(self, rows: sparse.csr_array) -> None:
+        self.rows = rows
+        self.shape: tuple[int, int] = rows.shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def potentials(self, divergence: BregmanDivergence) -> SparseBlock:
+        """Potentials of the entries; that of zero is zero."""
+        rows = self.rows
+        data = divergence.potential(rows.data)
+        return SparseBlock(sparse.csr_array((data, rows.indices, rows.indptr), shape=self.shape))
+
+    def times(self, matrix: Array) -> Array:
+        """Products of all rows with those of a matrix (m, p), a (b, m) array."""
+        found: Array = self.rows @ np.ascontiguousarray(matrix.T)
+        return found
+
+    def weighted_sums(self, weights: Array) -> Array:
+        """Sums of the rows by weights (m, b), an (m, p) array."""
+        sums: Array = (self.rows.T @ np.ascontiguousarray(weights.T)).T
+        return sums
+
+    def hard_sums(self, labels: np.ndarray, k: int, mass: Array) -> Array:
+        """Sums of the rows of every label, weighted: labels (runs, b), sums (runs, k, p)."""
+        p = self.shape[1]
+        each = np.diff(self.rows.indptr)
+        found = np.empty((len(labels), k, p))
+        for own, weight, sums in zip(labels, np.broadcast_to(mass, labels.shape), found, strict=True):
+            place = np.repeat(own.astype(np.intp) * p, each)
+            place += self.rows.indices
+            values = self.rows.data * np.repeat(weight, each)
+            sums[...] = np.bincount(place, values, k * p).reshape(k, p)
+        return found
+
+    def dense(self, rows: np.ndarray) -> Array:
+        """Some of the rows, made dense."""
+        found: Array = self.rows[rows].toarray()
+        return found
