@@ -30,6 +30,7 @@ from ewp.comparison.trials import (
 )
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import ArraySource
+from ewp.data.sparse import is_sparse
 from ewp.data.validation import (
     as_table,
     check_data,
@@ -137,7 +138,7 @@ def compare(
     if isinstance(X, Mapping):
         return _compare_several(asked)
     X = as_table(X)
-    array = np.asarray(check_data(X), dtype=np.float64)
+    array = np.asarray(check_data(X, sparse="dense"), dtype=np.float64)
     k = check_integer("k", k, least=1)
     n_trials = check_integer("n_trials", n_trials, least=1)
     check_scale(scale)
@@ -151,7 +152,7 @@ def compare(
         check_bound(wbound)
     given = _given_starts(init, (n_trials, k, array.shape[1]))
     check_distinct(array, k)
-    warn_of_outliers(ArraySource(X, None))
+    warn_of_outliers(ArraySource(array if is_sparse(X) else X, None))
     named = name_methods(methods)
     called = _reference(reference, list(named))
     classes = _classes(y, len(array))

@@ -299,7 +299,12 @@ def order_clusters(theta: Array, metric: Array, mass: Array) -> np.ndarray:
     # two equal clusters lie opposite each other: their third moments tell them apart
     moment = (theta**3) @ metric
     moment /= max(float((np.abs(theta) ** 3 @ metric).max()), np.finfo(float).tiny)
-    return np.lexsort([*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)])
+    keys = np.stack([moment.round(10), radius.round(10), -mass.round(12)])
+    order = np.lexsort(keys)
+    if (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0).all():
+        return order
+    # as many keys as features take memory, and hardly ever matter
+    return np.lexsort([*theta.T[::-1], *keys])
 
 
 def sample_size(p: int, k: int) -> int:

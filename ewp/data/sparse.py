@@ -104,9 +104,7 @@ class SparseRows:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        raise TypeError(
-            "rows of a sparse matrix are not made dense unasked; X[:] makes them dense"
-        )
+        raise TypeError("rows of a sparse matrix are not made dense unasked; X[:] makes them dense")
 
     def __getitem__(self, index: Any) -> Array:
         if np.ndim(index) == 0 and not isinstance(index, slice):

@@ -49,7 +49,7 @@ from ewp.engine.kernel import (
 )
 from ewp.engine.sparse_block import SparseBlock
 
-__all__ = ["ArrayEngine", "Block"]
+__all__ = ["ArrayEngine", "Block", "accumulate"]
 
 #: Data whose centred copy is at most this large are centred once.
 _PREPARED_BYTES = 48 * 2**20
@@ -105,7 +105,7 @@ class ArrayEngine(RowEngine):
 
     def __init__(
         self,
-        X: Array,
+        X: Any,
         sample_weight: Array | None = None,
         *,
         center: Array | None = None,
@@ -271,9 +271,7 @@ class ArrayEngine(RowEngine):
 
     # -- passes over the data ------------------------------------------------------------------
 
-    def _blocks(
-        self, chunk: list[slice], work: Workspace, mass: RowMass | None
-    ) -> Iterator[Block]:
+    def _blocks(self, chunk: list[slice], work: Workspace, mass: RowMass | None) -> Iterator[Block]:
         for rows in chunk:
             if self.prepared is not None:
                 block = self.prepared[rows]
@@ -369,7 +367,7 @@ class ArrayEngine(RowEngine):
 
     def accumulate(self, metric: Metric, s: Array, mass: RowMass | None = None) -> Statistics:
         """Sufficient statistics of one MM step in a prepared metric."""
-        total, *others = self._pass(_accumulate, metric, s, mass=mass)
+        total, *others = self._pass(accumulate, metric, s, mass=mass)
         for part in others:
             total += part
         return total
@@ -566,7 +564,7 @@ class Block(NamedTuple):
     weight: Array | None
 
 
-def _accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
+def accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
     """Sufficient statistics of one MM step of some runs."""
     runs, k, p = metric.theta.shape
     sums = Statistics.zeros(runs, k, p, metric.columns)

@@ -328,9 +328,7 @@ def _lengths(potentials: Array | SparseBlock, metric: Metric, work: Workspace) -
     return np.matmul(metric.weights, potentials.T, out=length)
 
 
-def _potentials(
-    block: Array | SparseBlock, metric: Metric, work: Workspace
-) -> Array | SparseBlock:
+def _potentials(block: Array | SparseBlock, metric: Metric, work: Workspace) -> Array | SparseBlock:
     if isinstance(block, SparseBlock):
         return block.potentials(metric.divergence)
     p = metric.weights.shape[1]
@@ -374,24 +372,49 @@ def _recompute_small(
     runs, rows = np.nonzero(nearest < small)
     pair, centroid = np.nonzero(distance[runs, :, rows] < small[runs, rows, None])
     b, i = runs[pair], rows[pair]
+    if isinstance(block, SparseBlock):
+        _recompute_sparse(block, distance, (b, i, centroid), length, metric)
+        nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
+        return
     size, p = max(_DIFFERENCES // block.shape[1], 1), metric.weights.shape[1]
     for start in range(0, len(b), size):
         part = slice(start, start + size)
         run, row, j = b[part], i[part], centroid[part]
         exact = distance[run, j, row]
         if metric.divergence.of_differences:
-            values = block.dense(row) if isinstance(block, SparseBlock) else block[row, :p]
-            gaps = metric.divergence.exact(values, metric.theta[run, j])
-            if len(metric.columns) and not isinstance(block, SparseBlock):
+            gaps = metric.divergence.exact(block[row, :p], metric.theta[run, j])
+            if len(metric.columns):
                 gaps[:, metric.columns] *= block[row, p:]
             exact = np.einsum("ml,ml->m", gaps, metric.weights[run])
         distance[run, j, row] = np.maximum(exact, metric.floor[run])
     nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
 
 
-def hard_sums(
-    labels: np.ndarray, k: int, row_mass: Array, block: Array | SparseBlock
-) -> Array:
+def _recompute_sparse(
+    block: SparseBlock,
+    distance: Array,
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    length: Array,
+    metric: Metric,
+) -> None:
+    """Replace cancelled distances of some runs, rows and centroids, in place."""
+    b, i, j = pairs
+    found, floor = distance[b, j, i], metric.floor[b]
+    if metric.divergence.of_differences:
+        # where both lengths are next to nothing the rounding errors are below the floor
+        doubtful = length[b, i] + metric.length[b, j] > floor / (16.0 * np.finfo(float).eps)
+        which = np.flatnonzero(doubtful)
+        size = max(_DIFFERENCES // block.longest, 1)
+        for start in range(0, len(which), size):
+            part = which[start : start + size]
+            where = b[part], j[part]
+            found[part] = block.squared_distances(
+                i[part], metric.theta, metric.weights, metric.length, where
+            )
+    distance[b, j, i] = np.maximum(found, floor)
+
+
+def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array | SparseBlock) -> Array:
     """Sums of the rows of every label, by one sparse product.
 
     Parameters

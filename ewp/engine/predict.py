@@ -18,8 +18,10 @@ def _for_new_rows(X: Array | SparseRows, center: Array, scale: Array) -> ArrayEn
     Which distances are rounding errors is told by the centroids alone: a fill value among the rows
     would make errors of all the others.
     """
-    kind = SparseEngine if has_sparse_rows(X) else ArrayEngine
-    engine: ArrayEngine = kind(X, center=center, scale=scale)
+    if has_sparse_rows(X):
+        engine: ArrayEngine = SparseEngine(X, center=center, scale=scale)
+    else:
+        engine = ArrayEngine(X, center=center, scale=scale)
     engine.squares = np.zeros(engine.p)
     return engine
 

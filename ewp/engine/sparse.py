@@ -16,11 +16,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ewp.common.types import Array
+from ewp.data.canonical import Hashes
 from ewp.data.sparse import SparseRows
-from ewp.data.sparse_order import Hashes, hash_rows, hash_sample, order_sparse
-from ewp.engine.array import ArrayEngine, Block
+from ewp.data.sparse_order import hash_rows, hash_sample, order_sparse
+from ewp.engine.array import ArrayEngine, Block, accumulate
 from ewp.engine.base import Deviations, RowMass
 from ewp.engine.kernel import Metric, Statistics, StepFunction, Workspace
 from ewp.engine.sparse_block import SparseBlock
@@ -30,7 +32,7 @@ __all__ = ["SparseEngine"]
 #: Columns without zeros whose squared mean is so many times their variance are centred in a copy.
 _FAR = 100.0
 #: Memberships of a block, and of one whose entries would be few beside the sums they go into.
-_PAIR_BYTES, _MOST_PAIR_BYTES = 2**22, 2**24
+_PAIR_BYTES, _MOST_PAIR_BYTES = 2**21, 2**24
 _FEWEST_ROWS, _MOST_ROWS = 256, 2**16
 #: Memberships of the runs of one pass.
 _RUN_BYTES = 2**22
@@ -89,9 +91,7 @@ class SparseEngine(ArrayEngine):
         rows = min(self._block_rows(k), self.n)
         return max(_RUN_BYTES // (24 * k * rows), 1)
 
-    def _blocks(
-        self, chunk: list[slice], work: Workspace, mass: RowMass | None
-    ) -> Iterator[Block]:
+    def _blocks(self, chunk: list[slice], work: Workspace, mass: RowMass | None) -> Iterator[Block]:
         for rows in chunk:
             values = SparseBlock(self._rows.view(rows.start, rows.stop))
             yield Block(rows, values, self._weight(rows) if mass is None else mass.of_rows(rows))
@@ -111,8 +111,14 @@ class SparseEngine(ArrayEngine):
         return dataclasses.replace(metric, product=np.asfortranarray(metric.product))
 
     def accumulate(self, metric: Metric, s: Array, mass: RowMass | None = None) -> Statistics:
-        """Sufficient statistics of one MM step in a prepared metric, in the engine's coordinates."""
-        found = super().accumulate(metric, s, mass)
+        """Sufficient statistics of one MM step in a prepared metric: of centred, scaled rows."""
+        if self.n_jobs == 1:
+            # a part's sums are as large as the centroids: no more than two are held
+            (found,) = self._part(accumulate, range(1), metric, mass, s)
+            for i in range(1, len(self._chunks(metric.k))):
+                found += self._part(accumulate, range(i, i + 1), metric, mass, s)[0]
+        else:
+            found = super().accumulate(metric, s, mass)
         origin, scale = self._origin, self.scale
         first = found.sums.sum(axis=1)
         found.scatter -= 2.0 * origin * first
@@ -139,7 +145,7 @@ class SparseEngine(ArrayEngine):
             stored += np.bincount(place, weight, k * p)
             count += np.bincount(place, None, k * p)
             squares += np.bincount(block.indices, weight * gap**2, p)
-        total = np.bincount(labels, mass, k)[:, None]
+        total = np.bincount(labels, mass, k).astype(np.float64)[:, None]
         size = np.bincount(labels, None, k)[:, None]
         # rows without an entry are at zero
         absent = np.maximum(total - stored.reshape(k, p), 0.0)
@@ -204,6 +210,16 @@ class SparseEngine(ArrayEngine):
         found -= self.center[columns]
         found /= self.scale[columns]
         return found
+
+    def weighted_entries(
+        self, index: np.ndarray, columns: np.ndarray, weights: Array
+    ) -> tuple[csr_array, Array]:
+        """Some columns of some rows, scaled by a metric and not centred, and where the mean is."""
+        factor = np.sqrt(weights) / self.scale[columns]
+        part = self._rows.take(index, columns).csr
+        data = part.data * factor[part.indices]
+        made = csr_array((data, part.indices, part.indptr), shape=part.shape)
+        return made, self._origin[columns] * factor
 
     # -- products with all rows ----------------------------------------------------------------
 

@@ -15,6 +15,10 @@ from ewp.engine.divergence import BregmanDivergence
 
 __all__ = ["SparseBlock"]
 
+#: Rounding errors of a centroid's squared length, as a share of it.
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+Pairs = tuple[np.ndarray, np.ndarray]
+
 
 class SparseBlock:
     """Some rows of a sparse matrix.
@@ -52,14 +56,45 @@ class SparseBlock:
         p = self.shape[1]
         each = np.diff(self.rows.indptr)
         found = np.empty((len(labels), k, p))
-        for own, weight, sums in zip(labels, np.broadcast_to(mass, labels.shape), found, strict=True):
+        weights = np.broadcast_to(mass, labels.shape)
+        for own, weight, sums in zip(labels, weights, found, strict=True):
             place = np.repeat(own.astype(np.intp) * p, each)
             place += self.rows.indices
             values = self.rows.data * np.repeat(weight, each)
             sums[...] = np.bincount(place, values, k * p).reshape(k, p)
         return found
 
-    def dense(self, rows: np.ndarray) -> Array:
-        """Some of the rows, made dense."""
-        found: Array = self.rows[rows].toarray()
+    @property
+    def longest(self) -> int:
+        """Largest number of entries of a row, at least 1."""
+        return max(int(np.diff(self.rows.indptr).max(initial=1)), 1)
+
+    def squared_distances(
+        self, rows: np.ndarray, theta: Array, weights: Array, length: Array, which: Pairs
+    ) -> Array:
+        """Squared distances of some rows to a centroid each, from differences of the entries.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m,)
+        theta : ndarray of shape (runs, k, p)
+        weights : ndarray of shape (runs, p)
+        length : ndarray of shape (runs, k)
+            Squared weighted lengths of the centroids.
+        which : tuple of ndarray of shape (m,)
+            Run and centroid of every row.
+        """
+        run, centroid = which
+        first = self.rows.indptr[rows].astype(np.intp)
+        each = self.rows.indptr[rows + 1] - first
+        pair = np.repeat(np.arange(len(rows)), each)
+        entry = np.arange(len(pair)) + np.repeat(first - (np.cumsum(each) - each), each)
+        column, value = self.rows.indices[entry], self.rows.data[entry]
+        point, weight = theta[run[pair], centroid[pair], column], weights[run[pair], column]
+        near = np.bincount(pair, weight * (value - point) ** 2, len(rows))
+        whole = length[run, centroid]
+        # where a row has no entry it is at zero
+        rest = whole - np.bincount(pair, weight * point**2, len(rows))
+        rest[rest < _ROUNDING * whole] = 0.0
+        found: Array = near + rest
         return found

@@ -560,7 +560,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         if isinstance(X, pd.DataFrame) and not X.columns.equals(names):
             own = {str(name): name for name in names}
             X = X.set_axis([own.get(str(name), name) for name in X.columns], axis=1)
-        return check_new_data(X, names, named=self.named_features, missing=self.missing, sparse=sparse)
+        return check_new_data(
+            X, names, named=self.named_features, missing=self.missing, sparse=sparse
+        )
 
     def columns_of(self, X: Any) -> Any:
         """Checked rows as the columns that have weights; rows of a sparse matrix stay sparse."""

@@ -20,7 +20,8 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.engine.base import Engine, RowEngine, RowMass
-from ewp.solver.breathing import WeightedPoints, breathing_kmeans
+from ewp.engine.sparse import SparseEngine
+from ewp.solver.breathing import SparsePoints, WeightedPoints, breathing_kmeans
 from ewp.solver.iterate import Solution, iterate, iterate_runs
 from ewp.solver.schedules import Hard
 from ewp.solver.starts import choose_starts, draw, kmeans_plus_plus, seed_numbers
@@ -313,6 +314,8 @@ def _search_points(
     rows, mass = _distinct(engine)
     if len(rows) > most:
         rows, mass = _sample(engine, most, rng), None
+    if isinstance(engine, SparseEngine):
+        return SparsePoints(*engine.weighted_entries(rows, used, weights[used]), mass), used
     points = engine.take(rows, used) * np.sqrt(weights[used])
     return WeightedPoints(points, mass, engine.take_marks(rows, used)), used
 
@@ -366,11 +369,11 @@ def search(
     if fresh:
         seed = kmeans_plus_plus(points, k, seed_numbers(rng, 1, k))[0]
     else:
-        seed = solution.theta[:, used] * np.sqrt(metric[used])
+        seed = points.place(solution.theta[:, used] * np.sqrt(metric[used]))
     found = breathing_kmeans(points, seed, rng)
     # features left out start at their mean, without weight
     theta = np.zeros_like(solution.theta)
-    theta[:, used] = found.theta / np.sqrt(metric[used])
+    theta[:, used] = points.displace(found.theta) / np.sqrt(metric[used])
     start = np.zeros_like(weights)
     start[used] = weights[used] / weights[used].sum()
     return theta, start
