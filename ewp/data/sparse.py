@@ -2,9 +2,9 @@
 
 `SparseRows` holds compressed sparse rows (CSR) in one form: float64, columns in order within a row,
 no entry twice, no zeros among the entries. A matrix that is so already is held by reference and
-never changed; others (CSC, COO, integers, repeated entries) are converted once. Moments and extremes
-of the columns come from the stored entries and from how many are not stored. What needs dense rows
-asks `dense_rows`, which makes small ones dense and refuses larger ones.
+never changed; others (CSC, COO, integers, repeated entries) are converted once. Moments and
+extremes of the columns come from the stored entries and from how many are not stored. What needs
+dense rows asks `dense_rows`, which makes small ones dense and refuses larger ones.
 """
 
 from __future__ import annotations
