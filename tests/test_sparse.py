@@ -1,6 +1,7 @@
 """Fits to sparse matrices: those to the same dense rows, and refusals where they cannot be."""
 
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -85,7 +86,7 @@ def test_formats_and_types_of_numbers(rows, fits, kind, make):
 
 def test_the_matrix_of_the_user_is_not_changed(rows):
     plain = sparse.csr_array(rows)
-    order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(plain.indptr, plain.indptr[1:])])
+    order = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(plain.indptr)])
     # unsorted, with every entry in two halves and a stored zero
     twice = sparse.coo_array(
         (
@@ -164,12 +165,20 @@ def test_missing_and_infinite_entries(rows):
     dense = ewp.fit(holes, 3, **options)
     assert distance(dense, ewp.fit(sparse.csr_array(holes), 3, **options)) < 1e-10
     holes[2, 1] = np.inf
-    with pytest.raises(ValueError, match="infinity .* in row 2, column 1"):
+    with pytest.raises(ValueError, match=r"infinity .* in row 2, column 1"):
         ewp.fit(sparse.csr_array(holes), 3, lam=50.0)
     with pytest.raises(ValueError, match="complex"):
         ewp.fit(sparse.csr_array(rows * 1j), 3, lam=50.0)
     with pytest.raises(ValueError, match=r"k=3 exceeds the 2 distinct rows"):
         ewp.fit(sparse.csr_array(np.repeat(rows[:2], 4, axis=0)), 3, lam=50.0)
+
+
+def test_trimmed_fits_and_decorrelated_ones_of_small_matrices(rows):
+    for options in ({"robust": "trim"}, {"scale": "decorrelate"}):
+        options |= {"lam": 50.0, "random_state": 0, "n_init": 2}
+        one, two = (ewp.fit(X, 3, **options) for X in (rows, sparse.csr_array(rows)))
+        assert distance(one, two) < 1e-10
+        np.testing.assert_array_equal(two.predict(sparse.csr_array(rows)), one.predict(rows))
 
 
 def test_large_ones_are_refused_where_dense_rows_are_needed():

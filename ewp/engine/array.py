@@ -269,6 +269,19 @@ class ArrayEngine(RowEngine):
             missingness=self.missingness,
         )
 
+    def reweighted(self, sample_weight: Array) -> ArrayEngine:
+        """Return the same rows on the same scale with other weights, about their new mean."""
+        return ArrayEngine(
+            self.X,
+            sample_weight,
+            # decorrelated rows stay where predictions see them
+            center=None if self.decorrelation is None else self.center,
+            scale=self.scale,
+            n_jobs=self.n_jobs,
+            decorrelation=self.decorrelation,
+            missingness=self.missingness if self.missingness else None,
+        )
+
     # -- passes over the data ------------------------------------------------------------------
 
     def _blocks(self, chunk: list[slice], work: Workspace, mass: RowMass | None) -> Iterator[Block]:
@@ -483,7 +496,7 @@ class ArrayEngine(RowEngine):
         found: np.ndarray = same.all(axis=1)
         return found
 
-    def reweighted(self, sample_weight: Array) -> ArrayEngine:
+    def with_weights(self, sample_weight: Array) -> ArrayEngine:
         """Return the same rows with other weights, in the same coordinates, without a copy."""
         return ArrayEngine(
             self.X,

@@ -257,7 +257,7 @@ class RowEngine(Engine):
         """Return some of the rows, with weights of their own, in the same coordinates."""
 
     @abstractmethod
-    def reweighted(self, sample_weight: Array) -> RowEngine:
+    def with_weights(self, sample_weight: Array) -> RowEngine:
         """Return the same rows with other weights, in the same coordinates, without a copy."""
 
     @abstractmethod

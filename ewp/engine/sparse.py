@@ -191,7 +191,7 @@ class SparseEngine(ArrayEngine):
         """Return some of the rows, with weights of their own, in the same coordinates."""
         return self._like(self.X.take(index), sample_weight)
 
-    def reweighted(self, sample_weight: Array) -> ArrayEngine:
+    def with_weights(self, sample_weight: Array) -> ArrayEngine:
         """Return the same rows with other weights, in the same coordinates."""
         return self._like(self.X, sample_weight)
 

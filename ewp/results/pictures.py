@@ -50,14 +50,17 @@ def rows_to_draw(results: FittedResults, X: Any) -> tuple[Array, np.ndarray]:
 
 
 def _weighted_rows(results: FittedResults, X: Any) -> tuple[Array, np.ndarray, Array]:
-    """Rows to draw, with their clusters and their weights."""
+    """Rows to draw, with their clusters and their weights; trimmed ones are left out."""
     rows, fitted = results.rows_of(X)
     # Only the rows to be drawn are read: the data may be a memory-mapped file.
     n = rows.shape[0] if is_sparse(rows) else len(rows)
-    drawn = subsample(n)
+    kept = np.arange(n)
+    if fitted and results.outliers is not None:
+        kept = np.flatnonzero(~results.outliers["trimmed"].to_numpy())
+    drawn = kept[subsample(len(kept))]
     if is_sparse(rows) and 8 * len(drawn) * rows.shape[1] > DENSE_BYTES:
         # those that are drawn are made dense
-        drawn = subsample(n, max(DENSE_BYTES // (8 * rows.shape[1]), 1))
+        drawn = kept[subsample(len(kept), max(DENSE_BYTES // (8 * rows.shape[1]), 1))]
     rows = take_rows(rows, drawn)
     labels = results.labels.to_numpy()[drawn] if fitted else np.asarray(results.predict(rows))
     weight = results.sample_weight if fitted else None
@@ -124,9 +127,9 @@ class PicturesMixin:
         -------
         matplotlib.axes.Axes
         """
-        values, labels, _ = _weighted_rows(self, X)
+        values, labels, mass = _weighted_rows(self, X)
         _, weights, _, scale = self.metric()
-        found = silhouettes(self.to_columns(values), labels, weights / scale**2)
+        found = silhouettes(self.to_columns(values), labels, weights / scale**2, weight=mass)
         return plot_silhouettes(found, labels, ax=ax)
 
     def plot_pairs(

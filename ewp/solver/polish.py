@@ -345,7 +345,7 @@ def _rounds(
 def _as_heavy(sample: RowEngine, total: float) -> RowEngine:
     """Return a sample that weighs as much as what it stands for, so that a penalty fits both."""
     assert sample.sample_weight is not None
-    return sample.reweighted(sample.sample_weight * (total / sample.total))
+    return sample.with_weights(sample.sample_weight * (total / sample.total))
 
 
 def search(

@@ -99,4 +99,4 @@ def test_centroids_on_repeated_rows_are_at_no_distance():
     one, other = (e.assign(theta, weights) for e in (dense, found))
     np.testing.assert_array_equal(one[0], other[0])
     assert other[1][:30].max() < 1e-12
-    np.testing.assert_array_equal(found.equal_rows(31), (X == X[31]).all(axis=1))
+    np.testing.assert_array_equal(found.equal_rows(31), (X[31] == X).all(axis=1))
