@@ -223,15 +223,16 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
-        return {"allow_nan": self.missing == "observed"}
+        return {"allow_nan": self.missing == "observed", "X_types": ["2darray", "sparse"]}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Also the path of a ``.npy`` or Parquet file, or a function that returns an iterator of
+        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+            Rows of a sparse matrix (SciPy's, CSR best) are never made dense whole, but for what
+            needs dense rows, such as a choice of `lam`, if they are small. Also the path of a ``.npy`` or Parquet file, or a function that returns an iterator of
             blocks of rows: these are never in memory at once. Also a Dask array or DataFrame,
             which stays on the workers.
         y : ignored
