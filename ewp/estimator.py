@@ -232,9 +232,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         ----------
         X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
             Rows of a sparse matrix (SciPy's, CSR best) are never made dense whole, but for what
-            needs dense rows, such as a choice of `lam`, if they are small. Also the path of a ``.npy`` or Parquet file, or a function that returns an iterator of
-            blocks of rows: these are never in memory at once. Also a Dask array or DataFrame,
-            which stays on the workers.
+            needs dense rows, such as a choice of `lam`, if they are small. Also the path of a
+            ``.npy`` or Parquet file, or a function that returns an iterator of blocks of rows:
+            these are never in memory at once. Also a Dask array or DataFrame, which stays on the
+            workers.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as that row twice, a row of weight 0 not at all.

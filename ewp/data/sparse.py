@@ -27,6 +27,7 @@ __all__ = [
     "dense_rows",
     "has_sparse_rows",
     "is_sparse",
+    "without_copy",
 ]
 
 #: Values and weights up to here have sums of squares that do not overflow.
@@ -70,6 +71,18 @@ def _as_csr(X: Any) -> sparse.csr_array:
     if np.count_nonzero(made.data) < made.nnz:
         made = made.copy()
         made.eliminate_zeros()
+    return made
+
+
+def without_copy(
+    kind: Any, data: Array, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]
+) -> Any:
+    """Return a compressed array that holds the arrays themselves.
+
+    SciPy's constructor copies what is a small part of a larger array.
+    """
+    made = kind(shape, dtype=np.float64)
+    made.data, made.indices, made.indptr = data, indices, indptr
     return made
 
 
@@ -151,13 +164,12 @@ class SparseRows:
         """Return some rows, without a copy of their entries."""
         ends = self.csr.indptr
         first, last = ends[start], ends[stop]
-        return sparse.csr_array(
-            (
-                self.csr.data[first:last],
-                self.csr.indices[first:last],
-                ends[start : stop + 1] - first,
-            ),
-            shape=(stop - start, self.shape[1]),
+        return without_copy(
+            sparse.csr_array,
+            self.csr.data[first:last],
+            self.csr.indices[first:last],
+            ends[start : stop + 1] - first,
+            (stop - start, self.shape[1]),
         )
 
     # -- columns -------------------------------------------------------------------------------

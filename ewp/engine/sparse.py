@@ -32,7 +32,7 @@ __all__ = ["SparseEngine"]
 #: Columns without zeros whose squared mean is so many times their variance are centred in a copy.
 _FAR = 100.0
 #: Memberships of a block, and of one whose entries would be few beside the sums they go into.
-_PAIR_BYTES, _MOST_PAIR_BYTES = 2**21, 2**24
+_PAIR_BYTES, _MOST_PAIR_BYTES = 2**22, 2**24
 _FEWEST_ROWS, _MOST_ROWS = 256, 2**16
 #: Memberships of the runs of one pass.
 _RUN_BYTES = 2**22
@@ -64,6 +64,7 @@ class SparseEngine(ArrayEngine):
     ) -> None:
         super().__init__(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs, keep=False)
         self._read = None
+        self._views: dict[tuple[int, int], SparseBlock] = {}
         self._rows, self._origin = X, self.center
         spread = self.squares * self.scale**2 / self.total
         far = X.full() & (self.center**2 > _FAR * spread)
@@ -93,7 +94,10 @@ class SparseEngine(ArrayEngine):
 
     def _blocks(self, chunk: list[slice], work: Workspace, mass: RowMass | None) -> Iterator[Block]:
         for rows in chunk:
-            values = SparseBlock(self._rows.view(rows.start, rows.stop))
+            values = self._views.get((rows.start, rows.stop))
+            if values is None:
+                values = SparseBlock(self._rows.view(rows.start, rows.stop))
+                self._views[rows.start, rows.stop] = values
             yield Block(rows, values, self._weight(rows) if mass is None else mass.of_rows(rows))
 
     # -- passes --------------------------------------------------------------------------------

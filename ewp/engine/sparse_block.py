@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ewp.common.types import Array
+from ewp.data.sparse import without_copy
 from ewp.engine.divergence import BregmanDivergence
 
 __all__ = ["SparseBlock"]
@@ -31,6 +32,9 @@ class SparseBlock:
     def __init__(self, rows: sparse.csr_array) -> None:
         self.rows = rows
         self.shape: tuple[int, int] = rows.shape
+        self._transposed = without_copy(
+            sparse.csc_array, rows.data, rows.indices, rows.indptr, rows.shape[::-1]
+        )
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -39,7 +43,9 @@ class SparseBlock:
         """Potentials of the entries; that of zero is zero."""
         rows = self.rows
         data = divergence.potential(rows.data)
-        return SparseBlock(sparse.csr_array((data, rows.indices, rows.indptr), shape=self.shape))
+        return SparseBlock(
+            without_copy(sparse.csr_array, data, rows.indices, rows.indptr, self.shape)
+        )
 
     def times(self, matrix: Array) -> Array:
         """Products of all rows with those of a matrix (m, p), a (b, m) array."""
@@ -48,7 +54,7 @@ class SparseBlock:
 
     def weighted_sums(self, weights: Array) -> Array:
         """Sums of the rows by weights (m, b), an (m, p) array."""
-        sums: Array = (self.rows.T @ np.ascontiguousarray(weights.T)).T
+        sums: Array = (self._transposed @ np.ascontiguousarray(weights.T)).T
         return sums
 
     def hard_sums(self, labels: np.ndarray, k: int, mass: Array) -> Array:
