@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 from ewp.common.checks import check_integer, check_number
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.frames import as_frame, row_names
 from ewp.data.validation import (
-    as_table,
     check_data,
     check_distinct,
     check_init,
@@ -33,7 +33,6 @@ from ewp.data.validation import (
     check_spread,
     generator,
     remember_features,
-    row_names,
 )
 from ewp.engine import rows_engine
 from ewp.engine.array import ArrayEngine
@@ -161,7 +160,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return tags
 
     def _fit(self, X: Any, sample_weight: Any) -> Self:
-        X = as_table(X)
+        X = as_frame(X)
         array = self._check(X)
         options = self._options(array.shape[1])
         weight = check_sample_weight(sample_weight, len(array), row_names(X))
@@ -197,7 +196,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = as_table(X)
+        X = as_frame(X)
         array = self._check(X)
         remember_features(self, X, reset=False)
         return array
