@@ -63,7 +63,6 @@ class SparseEngine(ArrayEngine):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs, keep=False)
-        self._read = None
         self._views: dict[tuple[int, int], SparseBlock] = {}
         self._rows, self._origin = X, self.center
         spread = self.squares * self.scale**2 / self.total
@@ -85,8 +84,8 @@ class SparseEngine(ArrayEngine):
         rows = max(few, min(even, _MOST_PAIR_BYTES // (24 * k)))
         return min(max(rows, _FEWEST_ROWS), _MOST_ROWS)
 
-    def _workspace(self, k: int, runs: int) -> Workspace:
-        return Workspace(min(self._block_rows(k), self.n), 0, k, runs)
+    def _workspace(self, k: int, runs: int, dtype: Any) -> Workspace:
+        return Workspace(min(self._block_rows(k), self.n), 0, k, runs, dtype)
 
     def _runs_at_once(self, k: int) -> int:
         rows = min(self._block_rows(k), self.n)
