@@ -229,12 +229,14 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "observed"
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
         return {
             "allow_nan": self.missing == "observed",
+            "X_types": ["2darray", "sparse"],
             "preserves_dtype": [np.float64, np.float32],
         }
 
@@ -243,11 +245,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or table of shape (n_samples, n_features)
+        X : array-like, table or sparse matrix of shape (n_samples, n_features)
             A table of pandas, polars, Arrow, or of another library that narwhals knows; lazy ones
-            are collected. An AnnData object stands for its ``X``. Also the path of a ``.npy`` or
-            Parquet file, or a function that returns an iterator of blocks of rows: these are never
-            in memory at once. Also a Dask array or DataFrame, which stays on the workers.
+            are collected. An AnnData object stands for its ``X``. Rows of a sparse matrix (SciPy's,
+            CSR best) are never made dense whole, but for what needs dense rows, such as a choice of
+            `lam`, if they are small. Also the path of a ``.npy`` or Parquet file, or a function
+            that returns an iterator of blocks of rows: these are never in memory at once. Also a
+            Dask array or DataFrame, which stays on the workers.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as that row twice, a row of weight 0 not at all.
@@ -279,8 +283,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check_is_fitted(self)
         if is_file_or_blocks(X):
             X = open_rows(X, self.results_.missing)
-        X = as_frame(X)
-        rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
+        rows = X = as_frame(X)
+        if not is_dask(X):
+            sparse = "keep" if self.results_.decorrelation is None else "dense"
+            rows = check_data(X, missing=self.results_.missing, sparse=sparse)
         remember_features(self, X, reset=False)
         return rows
 

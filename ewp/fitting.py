@@ -32,6 +32,7 @@ from ewp.data.frames import align_to_columns
 from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.scales import describe_scales
 from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
+from ewp.data.sparse import dense_rows, has_sparse_rows
 from ewp.data.validation import check_init, check_prior, generator, stated_seed
 from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
@@ -361,6 +362,11 @@ def refit(
 
 def _first_core(source: ArraySource | DaskSource, options: FitOptions, share: float) -> ArraySource:
     """Return the source with weights of zero for the rows that a trimmed fit begins without."""
+    if isinstance(source, ArraySource) and has_sparse_rows(source.array):
+        source = copy.copy(source)
+        cure = "give fewer rows or columns"
+        source.array = dense_rows(source.array, f"robust={options.robust!r}", cure)
+        source.in_memory = True
     if not isinstance(source, ArraySource) or not source.in_memory:
         raise ValueError(
             f"robust={options.robust!r} needs rows in memory, to see which are farthest; give an "
@@ -412,7 +418,9 @@ def to_results(
     """
     rows, columns = source.names
     hashed = 8 * source.n * source.p <= _HASHED_BYTES
-    here = source.array if isinstance(source, ArraySource) and source.in_memory else None
+    here = None
+    if isinstance(source, ArraySource) and (source.in_memory or has_sparse_rows(source.array)):
+        here = source.array
     clusters = pd.RangeIndex(options.n_clusters, name="cluster")
     trace = pd.DataFrame([vars(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))

@@ -24,7 +24,7 @@ from ewp.common.parallel import one_blas_thread
 from ewp.data.scales import ScaleWarning
 from ewp.diagnostics import RECORDS
 from ewp.display.formatting import no_formula
-from ewp.engine.array import nearest_centroids
+from ewp.engine.predict import nearest_centroids
 from ewp.results.storage import dump
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ from ewp.comparison.trials import (
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.frames import as_table, column_names, row_and_column_names
 from ewp.data.sources import ArraySource
+from ewp.data.sparse import is_sparse
 from ewp.data.validation import (
     check_data,
     check_distinct,
@@ -149,7 +150,7 @@ def compare(
         check_bound(wbound)
     given = _given_starts(init, (n_trials, k, array.shape[1]))
     check_distinct(array, k)
-    warn_of_outliers(ArraySource(X, None))
+    warn_of_outliers(ArraySource(array if is_sparse(X) else X, None))
     named = name_methods(methods)
     called = _reference(reference, list(named))
     classes = _classes(y, len(array))
@@ -307,7 +308,7 @@ def _call(asked: dict[str, Any], seed: int) -> str:
 
 def _whole(X: Any) -> Array:
     """Checked rows, of which nothing is missing: all methods get the same, and most need it all."""
-    array = check_data(X, missing="observed")
+    array = check_data(X, missing="observed", sparse="dense")
     count = int(np.isnan(array).sum())
     if count:
         values = "1 missing value" if count == 1 else f"{count} missing values"

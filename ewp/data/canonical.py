@@ -16,24 +16,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from ewp.common.types import Array
+from ewp.data.sparse import has_sparse_rows
 
 __all__ = [
     "HashSample",
+    "Hashes",
     "block_rows",
     "column_means",
     "column_squares",
     "copies_factor",
     "distinct_groups",
     "filled_with_marks",
+    "finish_hashes",
     "hash_sample_block",
+    "hash_words",
     "observed_mass",
     "observed_means",
     "observed_squares",
     "order_by_value",
     "order_clusters",
+    "order_direction",
     "order_rows",
     "sample_by_hash",
     "sample_size",
+    "sort_by_keys",
     "varying_columns",
 ]
 
@@ -79,6 +85,8 @@ def _differences(rows: Array, center: Array) -> Array:
 
 def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
     """Which columns are not constant on the rows of positive weight, where they are observed."""
+    if has_sparse_rows(X):
+        return X.varying(sample_weight)
     found = np.zeros(X.shape[1], dtype=bool)
     first = np.array(X[_first_row(sample_weight)])
     for rows, weight in _weighted_blocks(X, sample_weight):
@@ -100,6 +108,8 @@ def varying_columns(X: Array, sample_weight: Array | None = None) -> np.ndarray:
 
 def column_means(X: Array, sample_weight: Array | None) -> Array:
     """Weighted means, summed about a row: exact for constant columns, safe for large offsets."""
+    if has_sparse_rows(X):
+        return X.means(sample_weight)
     total = float(len(X) if sample_weight is None else sample_weight.sum())
     mean = np.array(X[_first_row(sample_weight)], dtype=np.float64)
     for _ in range(2):
@@ -113,6 +123,8 @@ def column_means(X: Array, sample_weight: Array | None) -> Array:
 
 def column_squares(X: Array, sample_weight: Array | None, center: Array) -> Array:
     """Weighted sums of squares about a point."""
+    if has_sparse_rows(X):
+        return X.squares(sample_weight, center)
     squares = np.zeros(len(center))
     for rows, weight in _weighted_blocks(X, sample_weight):
         difference = _differences(rows, center)
@@ -217,8 +229,7 @@ def order_rows(blocks: Iterable[Array], inverse: Array) -> tuple[np.ndarray, np.
     inverse : ndarray of shape (p,)
         What the columns are multiplied by; 0 for constant ones.
     """
-    p = len(inverse)
-    direction = np.cos(np.arange(1, p + 1)) / np.sqrt(p)
+    direction = order_direction(len(inverse))
     parts = []
     for block in blocks:
         block *= inverse
@@ -226,7 +237,20 @@ def order_rows(blocks: Iterable[Array], inverse: Array) -> tuple[np.ndarray, np.
         block /= np.where(length > 0, length, 1.0)[:, None]
         cubes = np.einsum("il,il,il->i", block, block, block)
         parts.append(np.stack([block @ direction, cubes, length]))
-    keys = np.concatenate(parts, axis=1)
+    return sort_by_keys(np.concatenate(parts, axis=1))
+
+
+def order_direction(p: int) -> Array:
+    """Return the fixed direction along which rows are sorted."""
+    direction: Array = np.cos(np.arange(1, p + 1)) / np.sqrt(p)
+    return direction
+
+
+def sort_by_keys(keys: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Order of rows by keys (3, n), the last first, and which of them differ from the row before.
+
+    The keys are rounded, in place.
+    """
     np.round(keys[:2], 10, out=keys[:2])
     mantissa, exponent = np.frexp(keys[2])
     keys[2] = np.ldexp(np.round(mantissa, 10), exponent)
@@ -276,7 +300,12 @@ def order_clusters(theta: Array, metric: Array, mass: Array) -> np.ndarray:
     # two equal clusters lie opposite each other: their third moments tell them apart
     moment = (theta**3) @ metric
     moment /= max(float((np.abs(theta) ** 3 @ metric).max()), np.finfo(float).tiny)
-    return np.lexsort([*theta.T[::-1], moment.round(10), radius.round(10), -mass.round(12)])
+    keys = np.stack([moment.round(10), radius.round(10), -mass.round(12)])
+    order = np.lexsort(keys)
+    if (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0).all():
+        return order
+    # as many keys as features take memory, and hardly ever matter
+    return np.lexsort([*theta.T[::-1], *keys])
 
 
 def sample_size(p: int, k: int) -> int:
@@ -327,14 +356,25 @@ def _hash_rows(X: Array, weight: Array | None) -> tuple[np.ndarray, Hashes]:
     bits[np.isnan(bits)] = np.nan
     words = bits.view(np.uint64)
     words ^= words >> np.uint64(32)
-    factors = np.random.default_rng(0).integers(0, 2**63, X.shape[1], dtype=np.uint64)
-    words *= factors * np.uint64(2) + np.uint64(1)
+    words *= hash_words(X.shape[1])
     words ^= words >> np.uint64(29)
-    mixed = words.sum(axis=1, dtype=np.uint64)
+    return rows, finish_hashes(words.sum(axis=1, dtype=np.uint64))
+
+
+def hash_words(p: int) -> np.ndarray:
+    """Return the odd numbers by which the words of p columns are multiplied."""
+    factors = np.random.default_rng(0).integers(0, 2**63, p, dtype=np.uint64)
+    odd: np.ndarray = factors * np.uint64(2) + np.uint64(1)
+    return odd
+
+
+def finish_hashes(mixed: np.ndarray) -> Hashes:
+    """Mix sums of words into hashes, in place."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed ^= mixed >> np.uint64(shift)
         mixed *= np.uint64(factor)
-    return rows, mixed ^ (mixed >> np.uint64(31))
+    found: Hashes = mixed ^ (mixed >> np.uint64(31))
+    return found
 
 
 def hash_sample_block(

@@ -22,6 +22,7 @@ from scipy import sparse
 from ewp.common.checks import listing, shown
 from ewp.common.types import Array
 from ewp.data.rows import is_row_source
+from ewp.data.sparse import SparseRows, has_sparse_rows
 
 __all__ = [
     "TIMES",
@@ -104,14 +105,14 @@ def as_frame(X: Any) -> Any:
     """Return tables of other libraries as tables in memory, all else as it is.
 
     Lazy tables are collected, what hands itself over becomes a table of Arrow, and AnnData with a
-    dense matrix a DataFrame.
+    dense matrix a DataFrame, with a sparse one `SparseRows`.
     """
     if isinstance(X, pd.DataFrame | np.ndarray | list | tuple):
         return X
     if is_anndata(X):
         values = _matrix(X)
         if sparse.issparse(values):
-            return X
+            return SparseRows(values, X.var_names, X.obs_names)
         return pd.DataFrame(values, index=X.obs_names, columns=X.var_names, copy=False)
     known = nw.dependencies
     if is_frame(X) or known.is_dask_dataframe(X) or known.is_into_series(X):
@@ -249,7 +250,7 @@ def row_names(X: Any) -> pd.Index | None:
     """The data's own names of the rows, None where they have none."""
     if is_anndata(X):
         return X.obs_names
-    return X.index if isinstance(X, pd.DataFrame) else None
+    return X.index if isinstance(X, pd.DataFrame) or has_sparse_rows(X) else None
 
 
 def row_and_column_names(

@@ -20,6 +20,7 @@ from ewp.common.checks import listing
 from ewp.common.types import Array
 from ewp.data.frames import with_numbers
 from ewp.data.sources import ArraySource, DaskSource
+from ewp.data.sparse import SparseRows, has_sparse_rows
 
 __all__ = ["OutlierWarning", "describe_outliers", "far_values"]
 
@@ -28,6 +29,8 @@ _GAP = 1e6
 _GAP_OF_CODES = 10.0
 #: Rows that tell what is usual, rows that are looked at in one go, the fewest that tell anything.
 _SAMPLE, _BLOCK, _FEWEST = 256, 4096, 5
+#: Entries of a sparse matrix that are made dense in one go.
+_ENTRIES = 2**20
 #: Columns and rows that a message lists.
 _MOST_COLUMNS, _MOST_ROWS = 5, 5
 #: Shares and probabilities span any number of orders, and no code is one.
@@ -132,6 +135,8 @@ def describe_outliers(
         chosen: Any = slice(None)
         if source.n > _SAMPLE:  # spread evenly, but in step with no period of the rows
             chosen = (np.arange(_SAMPLE) * _GOLDEN % 1.0 * source.n).astype(np.intp)
+        if has_sparse_rows(source.array):
+            return _tell_all(source, _sparse_suspects(source, source.array, chosen))
         sample, reach = source.array[chosen], source.ends
     assert sample is not None
     assert reach is not None
@@ -141,19 +146,39 @@ def describe_outliers(
         middle = np.array(reach[0], dtype=np.float64)
         middle[some] = np.nanmedian(sample[:, some], axis=0)
         sample = np.where(absent, middle, sample)
-    suspects = _suspects(sample, *reach)
+    return _tell_all(source, _suspects(sample, *reach))
+
+
+def _sparse_suspects(source: ArraySource, X: SparseRows, chosen: Any) -> np.ndarray:
+    """Numbers of the columns of a sparse matrix that may have far values."""
+    low, high = source.ends
+    count, least = X.entries()
+    rows = source.n if source.weight is None else np.count_nonzero(source.weight > 0)
+    reach = np.maximum(high, -low)
+    codes = _are_codes(low) | _are_codes(high)
+    # where most values are zero, that is the median, and the entries tell what is usual
+    zeros = 2 * count < rows
+    found = reach >= _GAP * least
+    found |= codes & (reach >= _GAP_OF_CODES * least)
+    found &= zeros & (count > 1)
+    others = np.flatnonzero(~zeros)
+    suspects = [np.flatnonzero(found)]
+    sample = X.csr[chosen].tocsc()
+    size = max(_ENTRIES // sample.shape[0], 1)
+    for start in range(0, len(others), size):
+        some = others[start : start + size]
+        suspects.append(some[_suspects(sample[:, some].toarray(), low[some], high[some])])
+    return np.sort(np.concatenate(suspects))
+
+
+def _tell_all(source: ArraySource | DaskSource, suspects: np.ndarray) -> str | None:
+    """Describe the far values of some columns, None without any."""
     if not len(suspects):
         return None
-    values = _columns(source, suspects)
-    used = np.ones(source.n, bool) if source.weight is None else source.weight > 0
-    rows, names = source.names
+    size = max(_ENTRIES // source.n, 1) if _is_sparse_source(source) else len(suspects)
     told = []
-    for i, column in enumerate(suspects):
-        far = np.zeros(source.n, dtype=bool)
-        seen = used & ~np.isnan(values[:, i])
-        far[seen] = far_values(values[seen, i])
-        if far.any():
-            told.append(_tell(names[column], values[:, i], far, seen & ~far, rows))
+    for start in range(0, len(suspects), size):
+        told += _tell_columns(source, suspects[start : start + size])
     if not told:
         return None
     more = len(told) - _MOST_COLUMNS
@@ -165,6 +190,25 @@ def describe_outliers(
     )
 
 
+def _is_sparse_source(source: ArraySource | DaskSource) -> bool:
+    return isinstance(source, ArraySource) and has_sparse_rows(source.array)
+
+
+def _tell_columns(source: ArraySource | DaskSource, suspects: np.ndarray) -> list[str]:
+    """Words on the far values of some columns."""
+    values = _columns(source, suspects)
+    used = np.ones(source.n, bool) if source.weight is None else source.weight > 0
+    rows, names = source.names
+    told = []
+    for i, column in enumerate(suspects):
+        far = np.zeros(source.n, dtype=bool)
+        seen = used & ~np.isnan(values[:, i])
+        far[seen] = far_values(values[seen, i])
+        if far.any():
+            told.append(_tell(names[column], values[:, i], far, seen & ~far, rows))
+    return told
+
+
 def _columns(source: ArraySource | DaskSource, columns: np.ndarray) -> Array:
     """Some columns of all rows."""
     if isinstance(source, DaskSource):
@@ -172,6 +216,8 @@ def _columns(source: ArraySource | DaskSource, columns: np.ndarray) -> Array:
         if hasattr(X, "columns"):
             return with_numbers(X.iloc[:, list(columns)].compute()).to_numpy(np.float64)
         return np.asarray(X[:, columns].compute(), dtype=np.float64)
+    if has_sparse_rows(source.array):
+        return source.array.take(slice(None), columns)[:]
     starts = range(0, source.n, _BLOCK)
     parts = [source.array[start : start + _BLOCK][:, columns] for start in starts]
     return np.concatenate(parts).astype(np.float64)

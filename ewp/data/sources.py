@@ -24,6 +24,7 @@ from ewp.data.canonical import column_means
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.frames import as_frame, as_table, column_names, row_and_column_names, row_names
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
+from ewp.data.sparse import SparseRows, has_sparse_rows, is_sparse
 from ewp.data.validation import (
     check_data,
     check_distinct,
@@ -75,20 +76,22 @@ class DataSource:
 
 
 class ArraySource(DataSource):
-    """Rows of an array, a table or a file.
+    """Rows of an array, a table, a sparse matrix or a file.
 
     Attributes
     ----------
-    array : ndarray or RowSource
+    array : ndarray, SparseRows or RowSource
         The checked rows.
     ends : tuple of ndarray of shape (p,)
         Least and largest value of every column.
     in_memory : bool
-        Whether all of them are an array.
+        Whether all of them are an array, and not sparse.
     """
 
     def __init__(self, X: Any, sample_weight: Any, missing: str = "error") -> None:
         X = as_frame(X)
+        if is_sparse(X) and not has_sparse_rows(X):
+            X = SparseRows(X)
         self.data = X
         self.array, self.ends = check_with_ends(X, missing)
         self.n, self.p = self.array.shape
@@ -343,6 +346,8 @@ def take_rows(X: Any, index: np.ndarray) -> Any:
     X = as_table(X)
     if isinstance(X, pd.DataFrame):
         return X.iloc[index]
+    if is_sparse(X):
+        return (X if has_sparse_rows(X) else SparseRows(X)).take(index)
     return (X if hasattr(X, "shape") else np.asarray(X))[index]
 
 

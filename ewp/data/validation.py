@@ -27,6 +27,15 @@ from ewp.data.frames import (
     with_numbers,
 )
 from ewp.data.rows import is_row_source
+from ewp.data.sparse import (
+    LARGEST,
+    SparseRows,
+    check_sparse,
+    dense_rows,
+    has_sparse_rows,
+    is_sparse,
+)
+from ewp.data.sparse_order import hash_rows
 
 __all__ = [
     "check_data",
@@ -44,8 +53,6 @@ __all__ = [
     "without_values",
 ]
 
-#: Values and weights up to here have sums of squares that do not overflow.
-_LARGEST = 1e100
 #: Sums of squares below this have lost digits to the end of the range of floating point.
 _SMALLEST_SQUARES = 1e-290
 #: One row of so many times the weight of all others leaves these without influence.
@@ -182,7 +189,7 @@ def _check_finite(
                     "impute such values before clustering"
                 )
         raise ValueError(_count_missing(X, columns, first_row))
-    if largest > _LARGEST:
+    if largest > LARGEST:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose squares overflow; divide X by a constant"
         )
@@ -217,7 +224,9 @@ def _ends_of_columns(block: Array) -> tuple[Array, Array]:
     return low.min(axis=0), high.max(axis=0)
 
 
-def check_data(X: Any, *, first_row: int = 0, missing: str = "error") -> Array:
+def check_data(
+    X: Any, *, first_row: int = 0, missing: str = "error", sparse: str = "refuse"
+) -> Any:
     """Check training or new data and return a two-dimensional float array.
 
     float64 and float32 arrays of any layout are returned as they are, without a copy.
@@ -229,22 +238,46 @@ def check_data(X: Any, *, first_row: int = 0, missing: str = "error") -> Array:
         Number of the first row, where X is a part of more rows.
     missing : {"error", "observed"}
         Whether missing values, NaN or masked, are refused; no row may have nothing else.
+    sparse : {"refuse", "dense", "keep"}
+        What becomes of a sparse matrix: an error; dense rows if it is small, else an error;
+        `SparseRows`.
 
     Raises
     ------
     ValueError, TypeError
-        For sparse, complex, non-numeric, empty or non-finite data, or the wrong dimension.
+        For complex, non-numeric, empty or non-finite data, or the wrong dimension.
     """
+    if is_sparse(X):
+        X = _check_sparse(X, missing, sparse)
+        if has_sparse_rows(X):
+            return X
     array, columns = _as_array(X, missing)
     _check_finite(array, columns, first_row, _ends, missing)
     return array
 
 
-def check_with_ends(X: Any, missing: str = "error") -> tuple[Array, tuple[Array, Array]]:
+def _check_sparse(X: Any, missing: str, sparse: str) -> SparseRows | Array:
+    """Check a sparse matrix; dense rows where these are asked for, or values are missing."""
+    if sparse == "refuse":
+        raise TypeError(
+            "Sparse data was passed for X, but dense data is required; give X.toarray() if it "
+            "fits in memory"
+        )
+    rows = check_sparse(X, missing)
+    if sparse == "dense" and has_sparse_rows(rows):
+        return dense_rows(rows, "this", "give fewer rows or columns")
+    return rows
+
+
+def check_with_ends(X: Any, missing: str = "error") -> tuple[Any, tuple[Array, Array]]:
     """Check data as `check_data` does; return the least and largest values of the columns too.
 
     No column may have nothing but missing values.
     """
+    if is_sparse(X):
+        X = _check_sparse(X, missing, "keep")
+        if has_sparse_rows(X):
+            return X, X.ends()
     array, columns = _as_array(X, missing)
     low, high = _check_finite(array, columns, 0, _ends_of_columns, missing)
     ends = np.fmin.reduce(low, axis=0), np.fmax.reduce(high, axis=0)
@@ -357,8 +390,13 @@ def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def check_new_data(
-    X: Any, feature_names: pd.Index, *, named: bool = True, missing: str = "error"
-) -> Array:
+    X: Any,
+    feature_names: pd.Index,
+    *,
+    named: bool = True,
+    missing: str = "error",
+    sparse: str = "refuse",
+) -> Any:
     """Check data for prediction against the features of the fit.
 
     Parameters
@@ -370,7 +408,7 @@ def check_new_data(
         Names of the features at fit.
     named : bool
         Whether the names are the user's own; names given for want of others bind nobody.
-    missing : {"error", "observed"}
+    missing, sparse
         As in `check_data`.
     """
     columns = column_names(X := as_frame(X))
@@ -385,15 +423,19 @@ def check_new_data(
                 "the columns of X are not those of the fit: "
                 f"missing {listing(absent) or 'none'}, unknown {listing(extra) or 'none'}"
             )
-        if is_row_source(X) and columns.is_unique and not columns.equals(feature_names):
+        in_file = is_row_source(X) and not has_sparse_rows(X)
+        if in_file and columns.is_unique and not columns.equals(feature_names):
             raise ValueError(
                 "the columns of X are those of the fit in another order: write the file with the "
                 f"columns {listing(list(feature_names))}"
             )
-        if columns.is_unique and not is_row_source(X):
+        if columns.is_unique and not in_file:
             order = columns.get_indexer(feature_names)
-            X = X.iloc[:, order] if isinstance(X, pd.DataFrame) else X[:, order]
-    array = check_data(X, missing=missing)
+            if has_sparse_rows(X):
+                X = X.take(slice(None), order)
+            else:
+                X = X.iloc[:, order] if isinstance(X, pd.DataFrame) else X[:, order]
+    array = check_data(X, missing=missing, sparse=sparse)
     if array.shape[1] != len(feature_names):
         raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
     return array
@@ -456,7 +498,7 @@ def check_weight_values(weight: Any, *, first_row: int = 0) -> Array:
             f"sample_weight is negative in row {first_row + where} ({weight[where]:g}); "
             "weights must be at least 0"
         )
-    if weight.max(initial=0.0) > _LARGEST:
+    if weight.max(initial=0.0) > LARGEST:
         raise ValueError(
             f"sample_weight is as large as {weight.max():.3g}; divide the weights by a constant"
         )
@@ -481,6 +523,12 @@ def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
 
 def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None:
     """Check that at least k distinct rows (of positive weight) exist."""
+    if has_sparse_rows(X):
+        hashes = hash_rows(X)
+        found = len(np.unique(hashes if sample_weight is None else hashes[sample_weight > 0]))
+        if found < k:
+            raise _too_few_rows(k, found, len(X))
+        return
     kind = np.dtype((np.void, X.dtype.itemsize * X.shape[1]))
     seen = np.empty(0, kind)
     start, size = 0, 2 * k
@@ -495,9 +543,12 @@ def check_distinct(X: Array, k: int, sample_weight: Array | None = None) -> None
         if len(seen) >= k:
             return
         start, size = start + size, min(2 * size, 2**16)
-    raise ValueError(
-        f"k={k} exceeds the {len(seen)} distinct rows of X (n_samples={len(X)}); "
-        "ask for fewer clusters"
+    raise _too_few_rows(k, len(seen), len(X))
+
+
+def _too_few_rows(k: int, distinct: int, n: int) -> ValueError:
+    return ValueError(
+        f"k={k} exceeds the {distinct} distinct rows of X (n_samples={n}); ask for fewer clusters"
     )
 
 
@@ -516,6 +567,6 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
         )
     if not np.isfinite(array).all():
         raise ValueError("init contains NaN or infinity; centroids must be finite")
-    if np.abs(array).max(initial=0.0) > _LARGEST:
+    if np.abs(array).max(initial=0.0) > LARGEST:
         raise ValueError("init has values above 1e100, whose squares overflow")
     return array

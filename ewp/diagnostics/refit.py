@@ -25,8 +25,9 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.frames import row_names
 from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
-from ewp.engine.array import ArrayEngine, nearest_centroids
+from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
+from ewp.engine.predict import nearest_centroids
 from ewp.metrics import overlap, overlap_order, rand_index, similarities
 from ewp.solver.batch import FittedRuns, Runs, fit_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array

@@ -9,15 +9,33 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import ArraySource, DaskSource, decorrelated_rows
+from ewp.data.sparse import DENSE_BYTES, SparseRows, dense_rows, has_sparse_rows
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
 from ewp.engine.dask import DaskEngine
 from ewp.engine.precision import DOUBLE, precision_for
+from ewp.engine.sparse import SparseEngine
 
-__all__ = ["array_engine", "make_engine", "rows_for_selection"]
+__all__ = ["array_engine", "make_engine", "rows_engine", "rows_for_selection"]
 
 #: Rows on which penalties are compared, and rows per cluster; of more a sample is taken.
 _SELECTION_ROWS, _ROWS_A_CLUSTER = 10_000, 100
+#: The fewest of them, where rows of a sparse matrix have so many features that few are made dense.
+_FEWEST_ROWS = 1000
+
+
+def rows_engine(
+    X: Array | SparseRows,
+    sample_weight: Array | None = None,
+    *,
+    center: Array | None = None,
+    scale: str | None = None,
+    n_jobs: int | None = None,
+) -> ArrayEngine:
+    """Return the engine of validated rows, dense or sparse."""
+    if has_sparse_rows(X):
+        return SparseEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs)
+    return ArrayEngine(X, sample_weight, center=center, scale=scale, n_jobs=n_jobs)
 
 
 def array_engine(
@@ -77,8 +95,15 @@ def make_engine(
         if is_decorrelated(scale):
             assert scale is not None
             used = None if prior is None else prior > 0
+            if has_sparse_rows(source.array):
+                cure = 'give another scale, such as "standard", or fewer rows or columns'
+                dense = dense_rows(source.array, f"scale={scale!r}", cure)
+                made = Decorrelation.estimate(dense, source.weight, given_shrinkage(scale), used)
+                return _decorrelated_engine(made, made.apply(dense), source.weight, n_jobs)
             made, rows = decorrelated_rows(source, given_shrinkage(scale), used, kind)
             return _decorrelated_engine(made, rows, source.weight, n_jobs, kind)
+        if has_sparse_rows(source.array):
+            return SparseEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs)
         return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs, dtype=kind)
     engine = DaskEngine(
         source.data,
@@ -112,6 +137,24 @@ def rows_for_selection(
     most = max(_SELECTION_ROWS, _ROWS_A_CLUSTER * k)
     if isinstance(source, ArraySource) and source.in_memory and (whole or source.n <= most):
         return source.array, source.weight, 1.0
+    if isinstance(source, ArraySource) and has_sparse_rows(source.array):
+        return _sparse_rows_for_selection(source, source.array, k, most, whole=whole)
     engine = make_engine(source, k)
     part = engine.sample(most)
     return part.X, part.sample_weight, engine.total / part.total
+
+
+def _sparse_rows_for_selection(
+    source: ArraySource, rows: SparseRows, k: int, most: int, *, whole: bool
+) -> tuple[Array, Array | None, float]:
+    """Rows of a sparse matrix to compare penalties on, dense: as many as may be."""
+    cure = "give a number for lam, or fewer columns"
+    if whole or (rows.dense_bytes <= DENSE_BYTES and source.n <= most):
+        return dense_rows(rows, 'lam="auto" with folds of your own', cure), source.weight, 1.0
+    fewest = min(max(_FEWEST_ROWS, _ROWS_A_CLUSTER * k), source.n)
+    most = min(most, max(DENSE_BYTES // (8 * source.p), fewest))
+    engine = SparseEngine(rows, source.weight)
+    part = engine.sample(most)
+    assert has_sparse_rows(part.X)
+    dense = dense_rows(part.X, f'lam="auto" compares penalties on {part.n} rows and', cure)
+    return dense, part.sample_weight, engine.total / part.total

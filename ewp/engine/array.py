@@ -4,8 +4,7 @@ The engine owns the data and hides how they are stored. Centring and scaling hap
 buffers, so that a large array is never copied; small arrays are prepared once. Blocks are grouped
 into a number of chunks that does not depend on the number of threads, and the chunks' sums are
 added in order: the result is the same to the last bit for any `n_jobs`. Several processors work as
-forked processes where that is possible and worth it, else as threads. `nearest_centroids` and
-`centroid_distances` are what predictions are made of.
+forked processes where that is possible and worth it, else as threads.
 """
 
 from __future__ import annotations
@@ -49,8 +48,9 @@ from ewp.engine.kernel import (
     hard_sums,
 )
 from ewp.engine.precision import DOUBLE, PRECISION, fits_single
+from ewp.engine.sparse_block import SparseBlock
 
-__all__ = ["ArrayEngine", "centroid_distances", "nearest_centroids"]
+__all__ = ["ArrayEngine", "Block", "accumulate"]
 
 #: Data whose centred copy is at most this large are centred once.
 _PREPARED_BYTES = 48 * 2**20
@@ -109,7 +109,7 @@ class ArrayEngine(RowEngine):
 
     def __init__(
         self,
-        X: Array,
+        X: Any,
         sample_weight: Array | None = None,
         *,
         center: Array | None = None,
@@ -325,9 +325,7 @@ class ArrayEngine(RowEngine):
 
     # -- passes over the data ------------------------------------------------------------------
 
-    def _blocks(
-        self, chunk: list[slice], work: Workspace, mass: RowMass | None
-    ) -> Iterator[_Block]:
+    def _blocks(self, chunk: list[slice], work: Workspace, mass: RowMass | None) -> Iterator[Block]:
         for rows in chunk:
             if self.prepared is not None and self.dtype == work.dtype:
                 block = self.prepared[rows]
@@ -337,11 +335,18 @@ class ArrayEngine(RowEngine):
             weight = self._weight(rows) if mass is None else mass.of_rows(rows)
             if weight is not None and weight.dtype != work.dtype:
                 weight = weight.astype(work.dtype)
-            yield _Block(rows, block, weight)
+            yield Block(rows, block, weight)
+
+    def _block_rows(self, k: int) -> int:
+        """Return the largest number of rows of a block for k centroids."""
+        return block_rows(self.width, k)
+
+    def _workspace(self, k: int, runs: int, dtype: Any) -> Workspace:
+        return Workspace(min(self._block_rows(k), self.n), self.width, k, runs, dtype)
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
-            count = -(-self.n // block_rows(self.width, k))
+            count = -(-self.n // self._block_rows(k))
             slices = list(self._slices(-(-self.n // count)))
             size = -(-len(slices) // _CHUNKS)
             self._cut[k] = [slices[i : i + size] for i in range(0, len(slices), size)]
@@ -363,8 +368,7 @@ class ArrayEngine(RowEngine):
         except Empty:
             work = None
         if work is None or work.runs < runs:
-            rows = min(block_rows(self.width, k), self.n)
-            work = Workspace(rows, self.width, k, runs, metric.dtype)
+            work = self._workspace(k, runs, metric.dtype)
         try:
             chunks = self._chunks(k)
             return [task(self._blocks(chunks[i], work, mass), work, metric, *more) for i in part]
@@ -414,13 +418,13 @@ class ArrayEngine(RowEngine):
         Blocks of rows are the same for any number of runs, and so are the sums. A file is read
         once for all runs.
         """
-        rows = min(block_rows(self.width, k), self.n)
+        rows = min(self._block_rows(k), self.n)
         limit = _FILE_RUN_BYTES if is_row_source(self.X) else _RUN_BYTES
         return max(limit // (24 * k * rows), 1)
 
     def accumulate(self, metric: Metric, s: Array, mass: RowMass | None = None) -> Statistics:
         """Sufficient statistics of one MM step in a prepared metric."""
-        total, *others = self._pass(_accumulate, metric, s, mass=mass)
+        total, *others = self._pass(accumulate, metric, s, mass=mass)
         for part in others:
             total += part
         return total
@@ -530,6 +534,27 @@ class ArrayEngine(RowEngine):
         found[found < PRECISION[self.dtype].cancelled * lengths[:, None, :]] = 0.0
         return found
 
+    def equal_rows(self, row: int) -> np.ndarray:
+        """Which rows have the values of one of them."""
+        same = self.X[row] == self.X
+        if self.missingness:
+            same |= np.isnan(self.X[row]) & np.isnan(self.X)
+        found: np.ndarray = same.all(axis=1)
+        return found
+
+    def with_weights(self, sample_weight: Array) -> ArrayEngine:
+        """Return the same rows with other weights, in the same coordinates, without a copy."""
+        return ArrayEngine(
+            self.X,
+            sample_weight,
+            center=self.center,
+            scale=self.scale,
+            n_jobs=self.n_jobs,
+            keep=False,
+            missingness=self.missingness,
+            dtype=self.dtype,
+        )
+
     def step_function(self) -> StepFunction:
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
         if self.prepared is None or self.missingness or self.n * self.p < _INCREMENTAL:
@@ -592,15 +617,15 @@ class ArrayEngine(RowEngine):
         return result
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Which rows, their centred values and their weights."""
 
     rows: slice
-    values: Array
+    values: Array | SparseBlock
     weight: Array | None
 
 
-def _accumulate(blocks: Iterator[_Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
+def accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
     """Sufficient statistics of one MM step of some runs."""
     runs, k, p = metric.theta.shape
     sums = Statistics.zeros(runs, k, p, metric.columns)
@@ -610,7 +635,7 @@ def _accumulate(blocks: Iterator[_Block], work: Workspace, metric: Metric, s: Ar
 
 
 def _partition(
-    blocks: Iterator[_Block], work: Workspace, metric: Metric
+    blocks: Iterator[Block], work: Workspace, metric: Metric
 ) -> tuple[np.ndarray, tuple[Array, Array, Array]]:
     """Nearest centroid of every row in one run; number, weight, sum of squares of the clusters."""
     k = metric.k
@@ -626,7 +651,7 @@ def _partition(
 
 
 def _rank_rows(
-    blocks: Iterator[_Block], work: Workspace, metric: Metric, count: int
+    blocks: Iterator[Block], work: Workspace, metric: Metric, count: int
 ) -> tuple[np.ndarray, Array]:
     """Nearest centroid of every row in one run, and distances to the `count` (1 or 2) nearest."""
     labels, nearest = [], []
@@ -643,7 +668,7 @@ def _rank_rows(
 
 
 def _measure(
-    blocks: Iterator[_Block], work: Workspace, metric: Metric, lengths: Array | None
+    blocks: Iterator[Block], work: Workspace, metric: Metric, lengths: Array | None
 ) -> Array:
     """Squared distances of every row to every centroid of one run; `lengths` if they are known."""
     found = []
@@ -654,7 +679,7 @@ def _measure(
     return np.concatenate(found)
 
 
-def _row_lengths(blocks: Iterator[_Block], work: Workspace, metric: Metric) -> Array:
+def _row_lengths(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
     """Squared length of every row."""
     return np.concatenate([block_lengths(block.values, metric, work)[0].copy() for block in blocks])
 
@@ -681,49 +706,3 @@ def _rebuild(
         missingness=missingness,
         dtype=dtype,
     )
-
-
-def _for_new_rows(X: Array, center: Array, scale: Array) -> ArrayEngine:
-    """Return an engine in which no row depends on those beside it.
-
-    Which distances are rounding errors is told by the centroids alone: a fill value among the rows
-    would make errors of all the others.
-    """
-    engine = ArrayEngine(X, center=center, scale=scale)
-    engine.squares = np.zeros(engine.p)
-    return engine
-
-
-def nearest_centroids(
-    X: Array, theta: Array, weights: Array, center: Array, scale: Array
-) -> tuple[np.ndarray, Array]:
-    """Nearest centroid of every row of new data.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-    theta : ndarray of shape (k, p)
-        Centroids in data units.
-    weights, center, scale : ndarray of shape (p,)
-        The metric is ``sum_l weights_l ((x_l - theta_l) / scale_l)**2``; `center` only keeps
-        the arithmetic accurate.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-    distance : ndarray of shape (n,)
-        Squared weighted distance to the nearest centroid.
-    """
-    engine = _for_new_rows(X, center, scale)
-    return engine.assign(engine.to_engine_units(theta), weights)
-
-
-def centroid_distances(
-    X: Array, theta: Array, weights: Array, center: Array, scale: Array
-) -> Array:
-    """Squared weighted distances of new data to all centroids, an (n, k) array.
-
-    Parameters are those of `nearest_centroids`.
-    """
-    engine = _for_new_rows(X, center, scale)
-    return engine.distances(engine.to_engine_units(theta), weights)

@@ -277,6 +277,14 @@ class RowEngine(Engine):
         """Return some of the rows, with weights of their own, in the same coordinates."""
 
     @abstractmethod
+    def with_weights(self, sample_weight: Array) -> RowEngine:
+        """Return the same rows with other weights, in the same coordinates, without a copy."""
+
+    @abstractmethod
+    def equal_rows(self, row: int) -> np.ndarray:
+        """Which rows have the values of one of them."""
+
+    @abstractmethod
     def take(self, index: np.ndarray, columns: np.ndarray) -> Array:
         """Some columns of some rows in the engine's coordinates."""
 

@@ -33,10 +33,11 @@ from ewp.data.validation import (
     check_weight_values,
     without_values,
 )
-from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
+from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
 from ewp.engine.precision import DOUBLE
+from ewp.engine.predict import centroid_distances, nearest_centroids
 from ewp.metrics import mixture_gain
 
 __all__ = [
@@ -224,12 +225,12 @@ def _of_block(
 
 
 def new_labels(*rows_and_metric: Array) -> np.ndarray:
-    """Labels of new rows, see `ewp.engine.array.nearest_centroids`."""
+    """Labels of new rows, see `ewp.engine.predict.nearest_centroids`."""
     return nearest_centroids(*rows_and_metric)[0]
 
 
 def new_distances(*rows_and_metric: Array) -> Array:
-    """Distances (not squared) of new rows, see `ewp.engine.array.centroid_distances`."""
+    """Distances (not squared) of new rows, see `ewp.engine.predict.centroid_distances`."""
     found: Array = np.sqrt(centroid_distances(*rows_and_metric))
     return found
 
@@ -263,7 +264,7 @@ def lazy_labels(
     ----------
     X : dask array or DataFrame
     *metric : ndarray
-        Centroids, weights, center, scale, as in `ewp.engine.array.nearest_centroids`.
+        Centroids, weights, center, scale, as in `ewp.engine.predict.nearest_centroids`.
     made : Decorrelation or None
         How the rows become the columns to which the metric belongs.
     missing : {"error", "observed"}

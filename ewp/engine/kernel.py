@@ -29,6 +29,7 @@ from scipy.sparse import csc_array
 from ewp.common.types import Array
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.precision import DOUBLE, PRECISION
+from ewp.engine.sparse_block import SparseBlock
 
 __all__ = [
     "Metric",
@@ -299,19 +300,19 @@ class Workspace:
         return self._pairs[i, : runs * self.k * count].reshape(runs, self.k, count)
 
 
-def block_lengths(block: Array, metric: Metric, work: Workspace) -> Array:
+def block_lengths(block: Array | SparseBlock, metric: Metric, work: Workspace) -> Array:
     """Weighted potentials (squared lengths) of the rows of a block, (runs, rows), in a buffer."""
     return _lengths(_potentials(block, metric, work), metric, work)
 
 
 def block_distances(
-    block: Array, metric: Metric, work: Workspace, length: Array | None = None
+    block: Array | SparseBlock, metric: Metric, work: Workspace, length: Array | None = None
 ) -> tuple[Array, Array]:
     """Squared weighted distances of a block to all centroids, and their minimum.
 
     Parameters
     ----------
-    block : ndarray of shape (b, p + h)
+    block : ndarray of shape (b, p + h) or SparseBlock of shape (b, p)
         Centred rows, and marks of the h columns with missing values: 1 for observed ones.
     metric : Metric
     work : Workspace
@@ -330,19 +331,23 @@ def block_distances(
     return _distances(block, length, metric, work)[:2]
 
 
-def _lengths(potentials: Array, metric: Metric, work: Workspace) -> Array:
-    return np.matmul(
-        metric.weights, potentials.T, out=work.vectors(0, metric.runs, len(potentials))
-    )
+def _lengths(potentials: Array | SparseBlock, metric: Metric, work: Workspace) -> Array:
+    length = work.vectors(0, metric.runs, len(potentials))
+    if isinstance(potentials, SparseBlock):
+        length[...] = potentials.times(metric.weights).T
+        return length
+    return np.matmul(metric.weights, potentials.T, out=length)
 
 
-def _potentials(block: Array, metric: Metric, work: Workspace) -> Array:
+def _potentials(block: Array | SparseBlock, metric: Metric, work: Workspace) -> Array | SparseBlock:
+    if isinstance(block, SparseBlock):
+        return block.potentials(metric.divergence)
     p = metric.weights.shape[1]
     return metric.divergence.potential(block[:, :p], out=work.rows(1, len(block))[:, :p])
 
 
 def _distances(
-    block: Array, length: Array, metric: Metric, work: Workspace
+    block: Array | SparseBlock, length: Array, metric: Metric, work: Workspace
 ) -> tuple[Array, Array, Array]:
     """Squared distances to the centroids, their minimum, and bounds on the runs' least ratios."""
     count = len(block)
@@ -361,8 +366,11 @@ def _distances(
     return distance, nearest, least
 
 
-def _add_product(block: Array, product: Array, distance: Array) -> None:
+def _add_product(block: Array | SparseBlock, product: Array, distance: Array) -> None:
     """Add the product of centroids and rows to distances, in place; all arrays are contiguous."""
+    if isinstance(block, SparseBlock):
+        distance += block.times(product).T
+        return
     gemm = PRECISION[block.dtype].gemm
     if product.flags.f_contiguous:
         gemm(1.0, block.T, product, 1.0, distance.T, 1, 1, 1)
@@ -371,13 +379,17 @@ def _add_product(block: Array, product: Array, distance: Array) -> None:
 
 
 def _recompute_small(
-    block: Array, distance: Array, nearest: Array, length: Array, metric: Metric
+    block: Array | SparseBlock, distance: Array, nearest: Array, length: Array, metric: Metric
 ) -> None:
     """Replace cancelled distances by what differences give, in place."""
     small = np.maximum(length * PRECISION[metric.dtype].small, metric.floor[:, None])
     runs, rows = np.nonzero(nearest < small)
     pair, centroid = np.nonzero(distance[runs, :, rows] < small[runs, rows, None])
     b, i = runs[pair], rows[pair]
+    if isinstance(block, SparseBlock):
+        _recompute_sparse(block, distance, (b, i, centroid), length, metric)
+        nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
+        return
     size, p = max(_DIFFERENCES // block.shape[1], 1), metric.weights.shape[1]
     for start in range(0, len(b), size):
         part = slice(start, start + size)
@@ -392,7 +404,31 @@ def _recompute_small(
     nearest[runs, rows] = distance[runs, :, rows].min(axis=1)
 
 
-def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Array:
+def _recompute_sparse(
+    block: SparseBlock,
+    distance: Array,
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray],
+    length: Array,
+    metric: Metric,
+) -> None:
+    """Replace cancelled distances of some runs, rows and centroids, in place."""
+    b, i, j = pairs
+    found, floor = distance[b, j, i], metric.floor[b]
+    if metric.divergence.of_differences:
+        # where both lengths are next to nothing the rounding errors are below the floor
+        doubtful = length[b, i] + metric.length[b, j] > floor / (16.0 * np.finfo(float).eps)
+        which = np.flatnonzero(doubtful)
+        size = max(_DIFFERENCES // block.longest, 1)
+        for start in range(0, len(which), size):
+            part = which[start : start + size]
+            where = b[part], j[part]
+            found[part] = block.squared_distances(
+                i[part], metric.theta, metric.weights, metric.length, where
+            )
+    distance[b, j, i] = np.maximum(found, floor)
+
+
+def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array | SparseBlock) -> Array:
     """Sums of the rows of every label, by one sparse product.
 
     Parameters
@@ -401,12 +437,14 @@ def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Arra
         Of one run, or of several.
     k : int
     row_mass : ndarray of shape (b,) or (..., b)
-    block : ndarray of shape (b, p)
+    block : ndarray of shape (b, p) or SparseBlock
 
     Returns
     -------
     ndarray of shape (..., k, p)
     """
+    if isinstance(block, SparseBlock):
+        return block.hard_sums(labels, k, row_mass)
     runs = int(np.prod(labels.shape[:-1]))
     count = len(block)
     if count > _LONGEST_SUM and block.dtype != DOUBLE:
@@ -453,7 +491,7 @@ def _raise(ratio: Array, exponent: float, least: float, out: Array) -> None:
 
 
 def block_statistics(
-    block: Array,
+    block: Array | SparseBlock,
     sample_weight: Array | None,
     metric: Metric,
     s: Array,
@@ -527,7 +565,10 @@ def block_statistics(
         for b in soft.tolist():
             own = sample_weight if mass.ndim == 1 else mass[b]
             _soft_memberships(b, float(s[b]), float(bounds[b]), own, runs, work, into, count)
-    into.scatter += np.matmul(row_mass, potentials)
+    if isinstance(potentials, SparseBlock):
+        into.scatter += potentials.weighted_sums(row_mass)
+    else:
+        into.scatter += np.matmul(row_mass, potentials)
     if not len(dense):
         return
     whole_batch = len(dense) == runs
@@ -535,6 +576,9 @@ def block_statistics(
     member = chosen.reshape(-1, count)
     where: slice | np.ndarray = slice(None) if whole_batch else dense
     into.mass[where] += (member @ ones).reshape(len(dense), k)
+    if isinstance(block, SparseBlock):
+        _add_sums(into, where, block.weighted_sums(member).reshape(len(dense), k, -1))
+        return
     sums = work.sums[: len(member)]
     for start in range(0, count, _PIECE):
         rows = slice(start, start + _PIECE)

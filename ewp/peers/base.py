@@ -34,7 +34,9 @@ from ewp.data.validation import (
     generator,
     remember_features,
 )
-from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
+from ewp.engine import rows_engine
+from ewp.engine.array import ArrayEngine
+from ewp.engine.predict import centroid_distances, nearest_centroids
 from ewp.solver.fit import solve
 from ewp.solver.iterate import Solution, step_of_run
 from ewp.solver.polish import PolishEffort
@@ -96,6 +98,8 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     #: Whether weights of the features are learned.
     learns_weights: ClassVar[bool] = True
+    #: Whether rows of a sparse matrix are taken, which are never made dense then.
+    _takes_sparse: ClassVar[bool] = True
     #: The exponent at which the objective is reported.
     _last_exponent: ClassVar[float] = -math.inf
 
@@ -147,14 +151,22 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             solution.converged,
         )
 
+    def _check(self, X: Any) -> Any:
+        return check_data(X, sparse="keep" if self._takes_sparse else "refuse")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
     def _fit(self, X: Any, sample_weight: Any) -> Self:
         X = as_frame(X)
-        array = check_data(X)
+        array = self._check(X)
         options = self._options(array.shape[1])
         weight = check_sample_weight(sample_weight, len(array), row_names(X))
         check_distinct(array, options.n_clusters, weight)
         with one_blas_thread():
-            engine = ArrayEngine(array, weight, n_jobs=self.n_jobs)
+            engine = rows_engine(array, weight, n_jobs=self.n_jobs)
             check_spread(engine.squares, options.n_clusters)
             found = self._search(engine, options, generator(self.random_state))
             # only a fit that has succeeded may change what the estimator knows
@@ -185,7 +197,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
         X = as_frame(X)
-        array = check_data(X)
+        array = self._check(X)
         remember_features(self, X, reset=False)
         return array
 
@@ -235,7 +247,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         array = self._checked(X)
         weight = check_sample_weight(sample_weight, len(array), row_names(X))
         with one_blas_thread():
-            engine = ArrayEngine(array, weight, center=self._center)
+            engine = rows_engine(array, weight, center=self._center)
             theta = engine.to_engine_units(self.cluster_centers_)
             stats = step_of_run(engine.statistics, theta, self.metric_, self._last_exponent)
             return -stats.power - self._rule(engine).penalty(self.feature_weights_)

@@ -122,6 +122,7 @@ class SparseKMeans(Peer):
     (0, [1, 0])
     """
 
+    _takes_sparse = False
     wbound_: float
     gap_: SparseGap | None
 

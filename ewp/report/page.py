@@ -23,7 +23,8 @@ from ewp.data.rows import is_row_source
 
 __all__ = ["ReportMixin", "data_hash", "render_report"]
 
-_BLOCK = 2**14
+#: Rows, and of rows that are made when they are asked for entries, that are hashed in one go.
+_BLOCK, _ENTRIES = 2**14, 2**20
 
 
 def render_report(
@@ -94,8 +95,11 @@ def data_hash(data: Any) -> str | None:
     if not (isinstance(data, np.ndarray | pd.DataFrame) or is_row_source(data)):
         return None
     digest = hashlib.sha256()
-    for start in range(0, len(data), _BLOCK):
-        part = slice(start, start + _BLOCK)
+    size = _BLOCK
+    if is_row_source(data):
+        size = max(min(_BLOCK, _ENTRIES // data.shape[1]), 1)
+    for start in range(0, len(data), size):
+        part = slice(start, start + size)
         rows = data.iloc[part] if isinstance(data, pd.DataFrame) else data[part]
         values = np.array(rows, dtype="<f8", order="C")
         values[np.isnan(values)] = np.nan  # which has many forms

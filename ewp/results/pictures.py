@@ -15,6 +15,7 @@ from ewp.common.checks import check_integer, listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.sources import take_rows
+from ewp.data.sparse import DENSE_BYTES, is_sparse
 from ewp.display.axes import subsample
 from ewp.display.fit_summary import column_deviations
 from ewp.display.pair_plots import plot_biplot, plot_pairs
@@ -52,11 +53,14 @@ def _weighted_rows(results: FittedResults, X: Any) -> tuple[Array, np.ndarray, A
     """Rows to draw, with their clusters and their weights; trimmed ones are left out."""
     rows, fitted = results.rows_of(X)
     # Only the rows to be drawn are read: the data may be a memory-mapped file.
+    n = rows.shape[0] if is_sparse(rows) else len(rows)
+    kept = np.arange(n)
     if fitted and results.outliers is not None:
         kept = np.flatnonzero(~results.outliers["trimmed"].to_numpy())
-        drawn = kept[subsample(len(kept))]
-    else:
-        drawn = subsample(len(rows))
+    drawn = kept[subsample(len(kept))]
+    if is_sparse(rows) and 8 * len(drawn) * rows.shape[1] > DENSE_BYTES:
+        # those that are drawn are made dense
+        drawn = kept[subsample(len(kept), max(DENSE_BYTES // (8 * rows.shape[1]), 1))]
     rows = take_rows(rows, drawn)
     labels = results.labels.to_numpy()[drawn] if fitted else np.asarray(results.predict(rows))
     weight = results.sample_weight if fitted else None

@@ -41,8 +41,8 @@ from ewp.display.fit_summary import summarise_fit
 from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
-from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.engine.precision import precision_for
+from ewp.engine.predict import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
 from ewp.results.annotation import AnnotateMixin
@@ -399,7 +399,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             Cluster numbers: a Series where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
-        nearest, _ = nearest_centroids(self.to_columns(self.checked(X)), *self.metric())
+        nearest, _ = nearest_centroids(self.columns_of(X), *self.metric())
         rows = row_names(X)
         return nearest if rows is None else pd.Series(nearest, index=rows, name="cluster")
 
@@ -418,8 +418,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             A DataFrame where X has row names (pandas, AnnData), else an array; float32 if X is.
         """
         X = in_memory(X)
-        values = self.checked(X)
-        squared = centroid_distances(self.to_columns(values), *self.metric())
+        values = self.columns_of(X)
+        squared = centroid_distances(values, *self.metric())
         d = np.sqrt(np.maximum(squared, 0.0)).astype(precision_for(values, None), copy=False)
         rows = row_names(X)
         return d if rows is None else pd.DataFrame(d, index=rows, columns=self.centroids.index)
@@ -554,10 +554,22 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             raise ValueError("a loaded or unpickled result does not hold its data: pass them as X")
         return self.data, True
 
-    def checked(self, X: Any) -> np.ndarray:
-        """Check rows for prediction against the features of the fit."""
-        named = self.named_features
-        return check_new_data(in_memory(X), self.feature_names, named=named, missing=self.missing)
+    def checked(self, X: Any, *, sparse: str = "dense") -> Any:
+        """Check rows for prediction against the features of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        sparse : {"dense", "keep"}
+            Whether the rows of a sparse matrix are made dense, which only small ones can be.
+        """
+        names, named = self.feature_names, self.named_features
+        return check_new_data(in_memory(X), names, named=named, missing=self.missing, sparse=sparse)
+
+    def columns_of(self, X: Any) -> Any:
+        """Checked rows as the columns that have weights; rows of a sparse matrix stay sparse."""
+        sparse = "keep" if self.decorrelation is None else "dense"
+        return self.to_columns(self.checked(X, sparse=sparse))
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Centroids, weights, means and divisors: what predictions are made with.

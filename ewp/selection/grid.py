@@ -126,7 +126,7 @@ def lambda_path(
     [2.0, 7.5, 28.3, 106.4, 400.0]
     """
     check_choice("missing", missing, ("error", "observed"))
-    array = check_data(X, missing=missing)
+    array = check_data(X, missing=missing, sparse="dense")
     weight = check_sample_weight(sample_weight, len(array), row_names(X))
     check_distinct(array, check_integer("k", k, least=1), weight)
     if is_decorrelated(scale):

@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 from scipy.spatial.distance import cdist
 
 from ewp.common.types import Array
 from ewp.solver.starts import draw
 
-__all__ = ["KMeansState", "WeightedPoints", "breathing_kmeans"]
+__all__ = ["KMeansState", "SparsePoints", "WeightedPoints", "breathing_kmeans"]
 
 _LLOYD_ITER = 10
 _LLOYD_TOL = 1e-2
@@ -69,11 +69,28 @@ class WeightedPoints:
         """Return rows."""
         return self.X[index]
 
+    def place(self, theta: Array) -> Array:
+        """Return centroids in the coordinates of the points, from those of centred rows."""
+        return theta
+
+    def displace(self, theta: Array) -> Array:
+        """Undo `place`."""
+        return theta
+
+    def _products(self, rows: slice, product: Array, out: Array | None = None) -> Array:
+        """Products of some rows and their marks with what `_augmented` returns."""
+        return np.matmul(self._extended[rows], product, out=out)
+
+    def _sums(self, member: csc_array) -> Array:
+        """Sums of rows and marks by memberships."""
+        sums: Array = member @ self._extended
+        return sums
+
     order = slice(None)
 
     def distances(self, theta: Array, runs: slice = slice(None)) -> Array:
         """Squared distances to a few centroids, (..., t, m)."""
-        found = np.stack([(self._extended @ self._augmented(one)).T for one in theta])
+        found = np.stack([self._products(slice(None), self._augmented(one)).T for one in theta])
         found += self._length
         found[found < _ROUNDING * self._length] = 0.0
         return found
@@ -90,7 +107,7 @@ class WeightedPoints:
 
     def _rank(self, theta: Array, *, second: bool) -> tuple[np.ndarray, Array, Array]:
         product = self._augmented(theta)
-        m, k = len(self.X), len(theta)
+        m, k = len(self.mass), len(theta)
         labels = np.empty(m, dtype=np.intp)
         nearest, farther = np.empty(m), np.empty(m if second else 0)
         size = min(max(_BLOCK_BYTES // (8 * k), 64), m)
@@ -98,7 +115,7 @@ class WeightedPoints:
         for start in range(0, m, size):
             rows = slice(start, min(start + size, m))
             count = rows.stop - start
-            distance = np.matmul(self._extended[rows], product, out=buffer[:count])
+            distance = self._products(rows, product, buffer[:count])
             first = distance.argmin(axis=1)
             labels[rows] = first
             nearest[rows] = distance[each[:count], first]
@@ -125,9 +142,9 @@ class WeightedPoints:
 
     def _means(self, found: KMeansState) -> Array:
         """Means of the clusters; an empty one moves to the row that is fitted worst."""
-        k, m = len(found.theta), len(self.X)
+        k, m = len(found.theta), len(self.mass)
         member = csc_array((self.mass, found.labels, np.arange(m + 1)), shape=(k, m))
-        sums: Array = member @ self._extended
+        sums = self._sums(member)
         q = self.X.shape[1]
         each = sums[:, q:]
         if each.all():
@@ -139,7 +156,7 @@ class WeightedPoints:
         nearest = found.nearest
         for j in np.flatnonzero(mass == 0):
             worst = int(np.argmax(nearest))
-            new[j] = self.X[worst]
+            new[j] = self.take(np.array([worst]))[0]
             nearest = np.minimum(nearest, self.distances(new[None, j : j + 1])[0, 0])
         return new
 
@@ -151,6 +168,51 @@ class WeightedPoints:
         if self._marked:
             return np.vstack([-2.0 * theta.T, theta.T**2])
         return np.vstack([-2.0 * theta.T, np.einsum("jl,jl->j", theta, theta)])
+
+
+class SparsePoints(WeightedPoints):
+    """Rows of a sparse matrix as points, which are not centred: zeros would not stay zeros.
+
+    Parameters
+    ----------
+    X : csr_array of shape (m, q)
+        Rows multiplied by the roots of the weights of the features.
+    origin : ndarray of shape (q,)
+        Where the mean of all rows lies.
+    mass : ndarray of shape (m,) or None
+    """
+
+    def __init__(self, X: csr_array, origin: Array, mass: Array | None) -> None:
+        self.X = X
+        self.mass = np.ones(X.shape[0]) if mass is None else mass
+        self._origin = origin
+        self._marked = False
+        square = X.multiply(X).tocsr()
+        self._length = square @ np.ones(X.shape[1])
+        total = float(self.mass.sum())
+        squares = square.T @ self.mass - 2.0 * origin * (X.T @ self.mass) + total * origin**2
+        varying = squares > _ROUNDING * total * origin**2
+        self._precision = varying * total / np.where(varying, squares, 1.0) / X.shape[1]
+
+    def take(self, index: np.ndarray) -> Array:
+        """Return rows, dense."""
+        rows: Array = self.X[index.ravel()].toarray()
+        return rows.reshape(*index.shape, -1)
+
+    def place(self, theta: Array) -> Array:
+        """Return centroids in the coordinates of the points, from those of centred rows."""
+        return theta + self._origin
+
+    def displace(self, theta: Array) -> Array:
+        """Undo `place`."""
+        return theta - self._origin
+
+    def _products(self, rows: slice, product: Array, out: Array | None = None) -> Array:
+        return np.add(self.X[rows] @ product[:-1], product[-1], out=out)
+
+    def _sums(self, member: csc_array) -> Array:
+        sums = (member @ self.X).toarray()
+        return np.column_stack([sums, member @ np.ones(self.X.shape[0])])
 
 
 def _ascending(values: np.ndarray) -> np.ndarray:

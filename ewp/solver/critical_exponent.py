@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ewp.common.checks import check_choice, check_number
 from ewp.common.types import Array
 from ewp.data.validation import check_data, check_prior, check_sample_weight
-from ewp.engine.array import ArrayEngine
+from ewp.engine import rows_engine
 from ewp.engine.base import RowEngine
+from ewp.engine.sparse import SparseEngine
 from ewp.solver.weights import RelativeEntropy
 
 __all__ = ["check_exponent", "critical_exponent", "engine_critical_exponent"]
@@ -61,7 +63,10 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
 
     def unit_rows(start: int) -> Array:
         rows = slice(start, min(start + size, engine.n))
-        block = engine.rows(rows)[:, used] * root
+        if isinstance(engine, SparseEngine):  # the other columns are not made dense
+            block = engine.take(np.arange(rows.start, rows.stop), used) * root
+        else:
+            block = engine.rows(rows)[:, used] * root
         length = np.einsum("il,il->i", block, block)
         # a row at the mean has no direction: it contributes nothing
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
@@ -81,6 +86,23 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
         top = len(used) - 1
         largest = eigh(G, eigvals_only=True, subset_by_index=(top, top))[0]
     else:
+        largest = _largest_eigenvalue(engine, used, root, unit_rows, starts, prepared=prepared)
+    return 1.0 - 0.5 / float(largest)
+
+
+def _largest_eigenvalue(
+    engine: RowEngine,
+    used: np.ndarray,
+    root: Array,
+    unit_rows: Callable[[int], Array],
+    starts: range,
+    *,
+    prepared: bool,
+) -> float:
+    """Largest eigenvalue of the matrix of many features, which is only applied."""
+    if isinstance(engine, SparseEngine):
+        apply = _sparse_products(engine, used, root)
+    else:
         kept = [unit_rows(start) for start in starts] if prepared else None
 
         def apply(vector: Array) -> Array:
@@ -90,13 +112,35 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
                 result += (block @ vector) @ block
             return result
 
-        operator = LinearOperator((len(used), len(used)), matvec=apply, dtype=np.float64)
-        first = np.random.default_rng(0).standard_normal(len(used))
-        found = eigsh(
-            operator, k=1, ncv=_VECTORS, which="LA", v0=first, tol=1e-9, return_eigenvectors=False
-        )
-        largest = found[0]
-    return 1.0 - 0.5 / float(largest)
+    operator = LinearOperator((len(used), len(used)), matvec=apply, dtype=np.float64)
+    first = np.random.default_rng(0).standard_normal(len(used))
+    found = eigsh(
+        operator, k=1, ncv=_VECTORS, which="LA", v0=first, tol=1e-9, return_eigenvectors=False
+    )
+    return float(found[0])
+
+
+def _sparse_products(
+    engine: SparseEngine, used: np.ndarray, root: Array
+) -> Callable[[Array], Array]:
+    """Products with the matrix, from two with the rows of a sparse matrix."""
+    metric = np.zeros(engine.p)
+    metric[used] = root**2
+    length = engine.lengths(metric)
+    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    if engine.sample_weight is not None:
+        inverse *= engine.sample_weight
+    inverse /= engine.total
+
+    def apply(vector: Array) -> Array:
+        whole = np.zeros((engine.p, 1))
+        whole[used, 0] = root * vector.ravel()
+        along = engine.dot(whole)
+        along *= inverse[:, None]
+        product: Array = engine.transposed_dot(along)[used, 0] * root
+        return product
+
+    return apply
 
 
 def critical_exponent(
@@ -158,9 +202,9 @@ def critical_exponent(
     -3.9
     """
     check_choice("missing", missing, ("error", "observed"))
-    array = check_data(X, missing=missing)
+    array = check_data(X, missing=missing, sparse="keep")
     row_weight = check_sample_weight(sample_weight, len(array))
-    engine = ArrayEngine(array, row_weight)
+    engine = rows_engine(array, row_weight)
     if weights is not None:
         metric = check_prior(weights, engine.p, name="weights")
         assert metric is not None

@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ewp.common.types import Array
-from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine, RowEngine, RowMass
 from ewp.engine.precision import DOUBLE, PRECISION
-from ewp.solver.breathing import WeightedPoints, breathing_kmeans
+from ewp.engine.sparse import SparseEngine
+from ewp.solver.breathing import SparsePoints, WeightedPoints, breathing_kmeans
 from ewp.solver.iterate import Solution, iterate, iterate_runs
 from ewp.solver.schedules import Hard
 from ewp.solver.starts import choose_starts, draw_runs, kmeans_plus_plus, seed_numbers
@@ -319,6 +319,8 @@ def _search_points(
     rows, mass = distinct_rows(engine)
     if len(rows) > most:
         rows, mass = _sample(engine, most, rng), None
+    if isinstance(engine, SparseEngine):
+        return SparsePoints(*engine.weighted_entries(rows, used, weights[used]), mass), used
     points = engine.take(rows, used) * np.sqrt(weights[used])
     return WeightedPoints(points, mass, engine.take_marks(rows, used)), used
 
@@ -345,20 +347,10 @@ def _rounds(
     return solution
 
 
-def _as_heavy(sample: RowEngine, total: float) -> ArrayEngine:
+def _as_heavy(sample: RowEngine, total: float) -> RowEngine:
     """Return a sample that weighs as much as what it stands for, so that a penalty fits both."""
     assert sample.sample_weight is not None
-    weight = sample.sample_weight * (total / sample.total)
-    return ArrayEngine(
-        sample.X,
-        weight,
-        center=sample.center,
-        scale=sample.scale,
-        n_jobs=sample.n_jobs,
-        keep=False,  # the sample itself has a prepared copy already
-        missingness=sample.missingness,
-        dtype=sample.dtype,
-    )
+    return sample.with_weights(sample.sample_weight * (total / sample.total))
 
 
 def search(
@@ -382,11 +374,11 @@ def search(
     if fresh:
         seed = kmeans_plus_plus(points, k, seed_numbers(rng, 1, k))[0]
     else:
-        seed = solution.theta[:, used] * np.sqrt(metric[used])
+        seed = points.place(solution.theta[:, used] * np.sqrt(metric[used]))
     found = breathing_kmeans(points, seed, rng)
     # features left out start at their mean, without weight
     theta = np.zeros_like(solution.theta)
-    theta[:, used] = found.theta / np.sqrt(metric[used])
+    theta[:, used] = points.displace(found.theta) / np.sqrt(metric[used])
     start = np.zeros_like(weights)
     start[used] = weights[used] / weights[used].sum()
     return theta, start

@@ -172,10 +172,7 @@ def _random_rows(engine: RowEngine, k: int, uniform: Array, mass: Array | None) 
     for j in range(k):
         row = order[draw(left[order], uniform[j, :1])[0]]
         chosen.append(row)
-        same = engine.X[row] == engine.X
-        if engine.missingness:
-            same |= np.isnan(engine.X[row]) & np.isnan(engine.X)
-        left[same.all(axis=1)] = 0.0
+        left[engine.equal_rows(int(row))] = 0.0
     return engine.rows(np.array(chosen))
 
 

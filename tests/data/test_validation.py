@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import ewp
 from tests.support.designs import sixty_rows, thirty_rows
@@ -108,11 +107,6 @@ def test_bad_input_is_named(case):
 def test_odd_inputs_are_named(data, options, message):
     with pytest.raises(ValueError, match=message):
         ewp.fit(data, 2, 1.0, **options)
-
-
-def test_sparse_input_is_refused_with_advice():
-    with pytest.raises(TypeError, match="toarray"):
-        ewp.fit(sparse.csr_matrix(X), 2, 5.0)
 
 
 def test_prediction_checks_its_columns():

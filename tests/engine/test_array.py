@@ -8,7 +8,8 @@ import pytest
 import ewp
 from ewp.data import canonical as rows_module
 from ewp.engine import array as engine_module
-from ewp.engine.array import ArrayEngine, nearest_centroids
+from ewp.engine.array import ArrayEngine
+from ewp.engine.predict import nearest_centroids
 from ewp.solver.iterate import step_of_run
 from tests.support.results import assert_identical
 

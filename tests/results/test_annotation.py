@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import ewp
-from ewp.data.frames import as_table
+from ewp.data.sparse import SparseRows
 from tests.support.designs import sixty_rows
 
 X = sixty_rows()
@@ -144,6 +144,11 @@ def test_objects_that_cannot_be_fitted_name_the_cure(adata):
         ewp.fit(adata, **OPTIONS)
 
 
-def test_a_sparse_matrix_is_handed_on_as_it_is(adata):
-    adata.X = sparse.csr_matrix(X)
-    assert as_table(adata) is adata.X
+def test_a_sparse_matrix_is_fitted_as_it_is_under_its_names(adata):
+    dense = ewp.fit(adata, **OPTIONS)
+    adata.X = sparse.csr_matrix(adata.X)
+    found = ewp.fit(adata, **OPTIONS)
+    assert isinstance(found.data, SparseRows)
+    assert found.weights.index.equals(dense.weights.index)
+    assert found.labels.equals(dense.labels)
+    assert found.predict(adata).equals(found.labels)
