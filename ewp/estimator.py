@@ -124,13 +124,17 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     progress : bool or None, default=None
         Show a progress bar on stderr. None shows it in a terminal or a notebook, for what takes
         more than some seconds.
-
     missing : {"error", "observed"}, default="error"
         What to do with missing values, which are NaN. "error" refuses them. "observed" fits to
         what is observed: distances are over observed entries, and every feature's terms are
         divided by its observed share, so that the expected objective is that of complete data if
         values are missing completely at random. A centroid none of whose rows has a value of a
         feature is at the feature's mean there. New rows may have missing values too.
+    robust : None or str, default=None
+        "trim" leaves the tenth of the rows that are farthest from all centroids without influence,
+        "trim:0.2" a fifth, and so on below a half: gross errors then cannot take a centroid, nor
+        weight from the features. Sums over rows, `lam` among them, are those of the other rows.
+        Trimmed rows have labels all the same; `results_.outliers` tells how far out every row is.
 
     Attributes
     ----------
@@ -192,6 +196,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         n_jobs: int | None = FitOptions.n_jobs,
         progress: bool | None = FitOptions.progress,
         missing: str = FitOptions.missing,
+        robust: str | None = FitOptions.robust,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -209,6 +214,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.n_jobs = n_jobs
         self.progress = progress
         self.missing = missing
+        self.robust = robust
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

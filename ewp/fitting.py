@@ -7,6 +7,7 @@ call it; nothing else does what it does. `refit` is the same for results that ar
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ from ewp.data.validation import align_to_columns, check_init, check_prior, gener
 from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
+from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
 from ewp.report.page import data_hash
 from ewp.results.partition import dispersions_within
@@ -41,6 +43,7 @@ from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
 from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import Fit, FitOptions, WarmStart, fit_engine
+from ewp.solver.trimming import Trimmed, first_core, fit_trimmed, trimming_share
 
 __all__ = [
     "FittedModel",
@@ -98,6 +101,7 @@ def check_options(options: FitOptions, p: int) -> FitOptions:
         check_choice("lam", lam, ("auto",))
     else:
         lam = check_number("lam", lam, above=0)
+    trimming_share(options.robust)
     check_jobs(options.n_jobs)
     check_progress(options.progress)
     checked = dataclasses.replace(
@@ -228,7 +232,8 @@ def fit_model(
     options = check_options(stated, source.p)
     k = options.n_clusters
     source.check_clusters(k)
-    if isinstance(source, ArraySource):
+    share = trimming_share(options.robust)
+    if isinstance(source, ArraySource) and share is None:
         warn_of_outliers(source)
     # what is stated is drawn from: a generator, or chance, could not be had again
     stated = dataclasses.replace(
@@ -236,9 +241,14 @@ def fit_model(
     )
     options = dataclasses.replace(options, random_state=stated.random_state)
     fitting = generator(options.random_state)
-    outcome, warm_starts = None, [*known]
+    outcome, warm_starts, mass = None, [*known], source.weight
+    if share is not None:
+        source = _first_core(source, options, share)
     if options.lam == "auto":
         rows, weight, factor = rows_for_selection(source, k, whole=selection.needs_all_rows)
+        if share is not None and not selection.needs_all_rows:
+            assert weight is not None
+            rows, weight = rows[weight > 0], weight[weight > 0]
         outcome = select_candidate(rows, weight, options, selection)
         # a single start may fail where those of the folds did not
         options = outcome.apply(options, factor)
@@ -254,7 +264,15 @@ def fit_model(
             warn_of_scales(
                 engine.squares / engine.total, source.names[1], used & engine.varying, stacklevel=4
             )
-        found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
+        trimmed = None
+        if share is None:
+            found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
+        else:
+            assert isinstance(engine, ArrayEngine)
+            trimmed = fit_trimmed(
+                engine, mass, share, options, fitting, known=warm_starts, on_step=bar.update
+            )
+            found = trimmed.found
     if not found.solution.converged:
         warnings.warn(
             f"no fixed point after max_iter={options.max_iter} steps; increase max_iter",
@@ -265,7 +283,10 @@ def fit_model(
     if k > 1 and evidence is not None and not evidence.clear:
         warnings.warn(evidence.words(), NoClustersWarning, stacklevel=4)
     results = to_results(found, options, source, outcome)
-    weight = getattr(source, "sample_weight", source.weight)
+    weight = getattr(source, "sample_weight", mass)
+    if trimmed is not None:
+        results.outliers = _tabulate_outliers(trimmed, mass, results.labels.index)
+        results.sample_weight = trimmed.kept * (1.0 if mass is None else mass)
     results.call = write_fit_call(stated, selection, weight)
     return FittedModel(results, found, outcome)
 
@@ -280,7 +301,11 @@ def refit(
             "sample_weight belongs to X: these results hold their data and weights themselves"
         )
     weight = results.sample_weight if held else sample_weight
-    if weight is None and is_weighted(results):
+    if results.outliers is not None and sample_weight is None:
+        # those before anything was trimmed
+        weight = results.outliers["mass"].to_numpy()
+        weight = None if (weight == 1.0).all() else weight
+    elif weight is None and is_weighted(results):
         raise ValueError(
             "the fit had sample weights, which these results do not hold: pass X and sample_weight"
         )
@@ -306,6 +331,39 @@ def refit(
     else:
         again.call = ""
     return again
+
+
+def _first_core(source: ArraySource | DaskSource, options: FitOptions, share: float) -> ArraySource:
+    """Return the source with weights of zero for the rows that a trimmed fit begins without."""
+    if not isinstance(source, ArraySource) or not source.in_memory:
+        raise ValueError(
+            f"robust={options.robust!r} needs rows in memory, to see which are farthest; give an "
+            "array or a DataFrame"
+        )
+    k = options.n_clusters
+    used = np.ones(source.p, dtype=bool) if options.prior is None else options.prior > 0
+    rng = np.random.default_rng(options.random_state)
+    kept = first_core(source.array, source.weight, k, share, used, rng)
+    core = copy.copy(source)
+    core.weight = kept * (1.0 if source.weight is None else source.weight)
+    core.check_clusters(k)
+    return core
+
+
+def _tabulate_outliers(trimmed: Trimmed, mass: np.ndarray | None, rows: pd.Index) -> pd.DataFrame:
+    """One row per row of the data: weight, distance, how far out it is, whether it was trimmed."""
+    distance = np.sqrt(np.maximum(trimmed.distance, 0.0))
+    edge = float(distance[trimmed.kept].max(initial=0.0))
+    counted = np.ones(len(distance)) if mass is None else mass
+    return pd.DataFrame(
+        {
+            "mass": counted,
+            "distance": distance,
+            "outlyingness": distance / edge if edge > 0 else np.where(distance > 0, np.inf, 0.0),
+            "trimmed": ~trimmed.kept & (counted > 0),
+        },
+        index=rows,
+    )
 
 
 def to_results(

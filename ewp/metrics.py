@@ -223,7 +223,11 @@ def similarities(shared: np.ndarray) -> Array:
 
 
 def silhouettes(
-    X: Array, labels: np.ndarray, metric: Array, rng: np.random.Generator | int = 0
+    X: Array,
+    labels: np.ndarray,
+    metric: Array,
+    rng: np.random.Generator | int = 0,
+    weight: Array | None = None,
 ) -> Array:
     """Silhouette of every row in a weighted metric.
 
@@ -235,6 +239,8 @@ def silhouettes(
         Weights of the squared differences.
     rng : Generator or int
         More than 10,000 rows are thinned at random, the others get NaN.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows: those of weight zero are not there, and get NaN.
 
     Returns
     -------
@@ -242,10 +248,9 @@ def silhouettes(
         NaN also if there is only one cluster, or as many as rows.
     """
     values = np.full(len(X), np.nan)
-    rows = np.arange(len(X))
+    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight > 0)
     if len(rows) > _MOST_SILHOUETTES:
-        chosen = np.random.default_rng(rng).choice(len(rows), _MOST_SILHOUETTES, replace=False)
-        rows = np.sort(chosen)
+        rows = np.sort(np.random.default_rng(rng).choice(rows, _MOST_SILHOUETTES, replace=False))
     if 1 < len(np.unique(labels[rows])) < len(rows):
         used = np.flatnonzero(metric > _NEGLIGIBLE * metric.max())
         Z = np.asarray(X[rows][:, used], dtype=float)

@@ -417,6 +417,12 @@ def select_k(
     numbers = _numbers(ks)
     check_choice("rule", rule, ("1se", "max"))
     missing: str = options.get("missing", FitOptions.missing)
+    if options.get("robust") is not None:
+        raise ValueError(
+            f"robust={options['robust']!r}: numbers of clusters are compared on the same rows, and "
+            "each would trim others; fit with the largest number first and give the rows it kept: "
+            "X[~results.outliers['trimmed']]"
+        )
     check_choice("missing", missing, ("error", "observed"))
     source = open_source(X, sample_weight, missing)
     source.check_clusters(numbers[-1])

@@ -69,6 +69,7 @@ def fit(
     scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
     missing: opt.MissingValues = opt.Missing.error,
+    robust: opt.Robust = None,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     bootstrap: Annotated[
@@ -107,6 +108,7 @@ def fit(
             n_jobs=jobs,
             progress=giving.bars,
             missing=missing.value,
+            robust=robust,
         )
         table = TableReader(data, reading, progress=giving.bars, missing=missing.value)
         rows = table.load()
@@ -150,6 +152,7 @@ def select(
     scale: opt.Scaling = "auto",
     dispersion: opt.Form = opt.Dispersion.auto,
     missing: opt.MissingValues = opt.Missing.error,
+    robust: opt.Robust = None,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     seed: opt.Seed = 0,
@@ -171,6 +174,7 @@ def select(
             "n_jobs": jobs,
             "progress": giving.bars,
             "missing": missing.value,
+            "robust": robust,
         }
         if rule is not None:
             how["rule"] = rule

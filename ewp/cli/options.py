@@ -103,6 +103,16 @@ MissingValues = Annotated[
 ]
 
 
+Robust = Annotated[
+    str | None,
+    typer.Option(
+        "--robust",
+        help="trim leaves the farthest 10 % of the rows without influence, trim:0.2 the farthest "
+        "20 %.",
+    ),
+]
+
+
 Starts = Annotated[
     str, typer.Option("--starts", help="Number of starts of a fit, or auto: until several agree.")
 ]

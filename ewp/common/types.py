@@ -46,6 +46,7 @@ class FittedResults(Protocol):
     decorrelation: Any
     observed: Array | None
     within: Array | None
+    outliers: pd.DataFrame | None
     bootstrap_: Any
     consistency_: Any
     stability_: Any

@@ -163,6 +163,9 @@ def fitted_data(
         weight = results.sample_weight
     else:
         weight = check_sample_weight(sample_weight, len(array), row_names(rows))
+        if results.outliers is not None:
+            kept = ~results.outliers["trimmed"].to_numpy()
+            weight = kept * (1.0 if weight is None else weight)
         nearest = nearest_centroids(columns, theta, weights, center, scale)[0]
         strange = float(np.mean(nearest != labels))
         if strange > _STRANGE:

@@ -319,7 +319,7 @@ def stability(
         jaccard=np.array([drawn.jaccard for drawn in done]),
         labels=results.labels,
         draws=np.array([drawn.labels for drawn in done]),
-        silhouette=silhouettes(source.X, source.labels, source.metric),
+        silhouette=silhouettes(source.X, source.labels, source.metric, weight=source.weight),
         scheme=scheme,
         complete=complete,
     )

@@ -83,6 +83,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Observations:": str(results.n_obs),
         "Features:": str(results.n_features),
         **_missing(results),
+        **_trimmed(results),
         "Clusters:": str(results.n_clusters),
         "Penalty lambda:": number(results.lam),
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
@@ -107,6 +108,13 @@ def _missing(results: FittedResults) -> dict[str, str]:
     if results.observed is None:
         return {}
     return {"Missing values:": percent(1.0 - results.observed.mean())}
+
+
+def _trimmed(results: FittedResults) -> dict[str, str]:
+    if results.outliers is None:
+        return {}
+    count = int(results.outliers["trimmed"].sum())
+    return {"Rows trimmed:": f"{count} ({percent(count / results.n_obs)})"}
 
 
 def _agreeing(results: FittedResults) -> dict[str, str]:
@@ -227,7 +235,13 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         )
     if results.selection is not None:
         yield selection_reason(results.selection)
-    if is_weighted(results):
+    if results.outliers is not None:
+        yield (
+            "Rows trimmed: those farthest from all centroids. They have labels and count in size; "
+            "mass, share, n and all sums of squares go without them. results.outliers tells how "
+            "far out every row is."
+        )
+    elif is_weighted(results):
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
     yield (
         "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "

@@ -269,6 +269,19 @@ class ArrayEngine(RowEngine):
             missingness=self.missingness,
         )
 
+    def reweighted(self, sample_weight: Array) -> ArrayEngine:
+        """Return the same rows on the same scale with other weights, about their new mean."""
+        return ArrayEngine(
+            self.X,
+            sample_weight,
+            # decorrelated rows stay where predictions see them
+            center=None if self.decorrelation is None else self.center,
+            scale=self.scale,
+            n_jobs=self.n_jobs,
+            decorrelation=self.decorrelation,
+            missingness=self.missingness if self.missingness else None,
+        )
+
     # -- passes over the data ------------------------------------------------------------------
 
     def _blocks(

@@ -49,10 +49,14 @@ def rows_to_draw(results: FittedResults, X: Any) -> tuple[Array, np.ndarray]:
 
 
 def _weighted_rows(results: FittedResults, X: Any) -> tuple[Array, np.ndarray, Array]:
-    """Rows to draw, with their clusters and their weights."""
+    """Rows to draw, with their clusters and their weights; trimmed ones are left out."""
     rows, fitted = results.rows_of(X)
     # Only the rows to be drawn are read: the data may be a memory-mapped file.
-    drawn = subsample(len(rows))
+    if fitted and results.outliers is not None:
+        kept = np.flatnonzero(~results.outliers["trimmed"].to_numpy())
+        drawn = kept[subsample(len(kept))]
+    else:
+        drawn = subsample(len(rows))
     rows = take_rows(rows, drawn)
     labels = results.labels.to_numpy()[drawn] if fitted else np.asarray(results.predict(rows))
     weight = results.sample_weight if fitted else None
@@ -119,9 +123,9 @@ class PicturesMixin:
         -------
         matplotlib.axes.Axes
         """
-        values, labels, _ = _weighted_rows(self, X)
+        values, labels, mass = _weighted_rows(self, X)
         _, weights, _, scale = self.metric()
-        found = silhouettes(self.to_columns(values), labels, weights / scale**2)
+        found = silhouettes(self.to_columns(values), labels, weights / scale**2, weight=mass)
         return plot_silhouettes(found, labels, ax=ax)
 
     def plot_pairs(

@@ -120,6 +120,11 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     within : numpy.ndarray or None
         Sums of squares of the observed values of every feature about their centroids, in data
         units, where values are missing.
+    outliers : pandas.DataFrame or None
+        Of a trimmed fit (``robust="trim"``), one row per row of the data: ``mass`` (its sample
+        weight), ``distance`` to its nearest centroid, ``outlyingness`` (this distance by the
+        largest of the rows that were kept) and ``trimmed``. Rows that were trimmed have weight
+        zero in `sample_weight`: what is asked after the fit goes without them too.
     call : str
         The call that gives these results again from the same data, which it calls X: equal to the
         last bit with the same versions. Options are as they were stated, and there is always a
@@ -190,6 +195,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     differences_: MeanDifferences | None = None
     observed: np.ndarray | None = None
     within: np.ndarray | None = None
+    outliers: pd.DataFrame | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(feature_tests_given_others, "test_features", kept_as="feature_tests_")
@@ -238,6 +244,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
             "tol": given.tol,
             "random_state": given.random_state,
             "missing": given.missing,
+            "robust": given.robust,
         }
         if self.selection is not None:
             plain["selection"] = copy.deepcopy(self.selection)

@@ -69,6 +69,8 @@ _MOST_BYTES = 2**30
 _INIT = "init"
 #: Frame of where the starts ended, which files of before do not have.
 _STARTS = "starts"
+#: Frame of how far out the rows are, of trimmed fits.
+_OUTLIERS = "outliers"
 #: How to have the fit again, which files of before do not tell.
 _ORIGIN = ("call", "calls", "versions", "data_sha256")
 _FRAMES = ("objective_trace", "clusters")
@@ -123,6 +125,8 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
     if results.starts is not None:
         header[_STARTS] = pack_frame(results.starts, _STARTS, arrays)
         header["n_starts"] = results.n_starts
+    if results.outliers is not None:
+        header[_OUTLIERS] = pack_frame(results.outliers, _OUTLIERS, arrays)
     for name in _COLUMN_VECTORS:
         if getattr(results, name) is not None:
             arrays[name] = np.asarray(getattr(results, name))
@@ -245,6 +249,8 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
         fields["n_starts"] = int(header["n_starts"])
     else:
         fields["n_starts"] = int(header["options"].get("n_init", 1))
+    if _OUTLIERS in header:
+        fields[_OUTLIERS] = _unpack_outliers(header[_OUTLIERS], arrays, len(rows))
     for name in _COLUMN_VECTORS:
         fields[name] = arrays.get(name) if name in _OPTIONAL else arrays[name]
         if fields[name] is not None and fields[name].shape != (len(features),):
@@ -289,6 +295,16 @@ def _unpack_decorrelation(
         raise ValueError("the divisors of the decorrelation must be positive")
     shrinkage = float(parts.pop("shrinkage"))
     return Decorrelation(**parts, shrinkage=shrinkage)
+
+
+def _unpack_outliers(stored: Any, arrays: Mapping[str, np.ndarray], n: int) -> pd.DataFrame:
+    """Return how far out the rows are."""
+    found = unpack_frame(stored, _OUTLIERS, arrays)
+    if list(found.columns) != ["mass", "distance", "outlyingness", "trimmed"] or len(found) != n:
+        raise ValueError("outliers does not fit the rows")
+    if found["trimmed"].dtype != bool or not (found.drop(columns="trimmed") >= 0).all(axis=None):
+        raise ValueError("outliers must be distances, weights and marks")
+    return found
 
 
 def _unpack_origin(stored: dict[str, Any], fields: dict[str, Any]) -> None:

@@ -69,6 +69,7 @@ class FitOptions:
     n_jobs: int | None = None
     progress: bool | None = None
     missing: str = "error"
+    robust: str | None = None
 
     def settle(
         self,

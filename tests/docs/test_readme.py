@@ -22,6 +22,7 @@ SHOWING = {
     "correlated_features",
     "data_sets",
     "describe_clusters",
+    "outliers",
     "refine",
     "reports",
     "test_differences",
