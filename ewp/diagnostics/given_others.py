@@ -39,6 +39,8 @@ _FLATTENED = 4.0
 #: Linear discriminant analysis: rows a feature and the most features, rows at the common mean that
 #: are added to every cluster, and the least variance within clusters, as a share.
 _ROWS_A_FEATURE, _MOST_CORRELATED = 3, 100
+#: Clusters overlap where rows belong to others than their likeliest by this share.
+_OVERLAP = 5e-3
 _ROWS_AT_MEAN, _LEAST_WITHIN = 10.0, 1e-3
 #: Errors do not count as smaller than this share of the mean.
 _LEAST_SPREAD = 0.2
@@ -54,7 +56,8 @@ class Memberships(NamedTuple):
     probability : ndarray of shape (n, k)
         Flattened, see `memberships`.
     discriminant : ndarray of shape (n, k)
-        By linear discriminant analysis; flattened ones where features are many.
+        By linear discriminant analysis; the flattened ones where features are many, or clusters
+        do not overlap.
     scores : ndarray of shape (n, k - 1)
         Log-ratios of the probabilities, before, to that of the first cluster.
     """
@@ -106,7 +109,8 @@ def memberships(X: Array, labels: np.ndarray, mass: Array | None) -> Memberships
     flattened = softmax(log / _FLATTENED, axis=1)
     weight = np.ones(len(X)) if mass is None else mass
     few = Z.shape[1] * _ROWS_A_FEATURE <= len(Z) and Z.shape[1] <= _MOST_CORRELATED
-    sharp = _discriminant(Z, member, weight) if few else flattened
+    overlaps = 1.0 - float(softmax(log, axis=1).max(axis=1).mean()) > _OVERLAP
+    sharp = _discriminant(Z, member, weight) if few and overlaps else flattened
     return Memberships(flattened, sharp, log[:, 1:] - log[:, :1])
 
 

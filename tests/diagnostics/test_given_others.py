@@ -153,7 +153,9 @@ def test_discriminant_probabilities_are_linear_in_the_features_and_know_no_units
     np.testing.assert_allclose(twice.discriminant, np.repeat(found, 2, axis=0), atol=1e-9)
 
 
-def test_of_features_that_are_many_probabilities_are_the_flattened_ones():
-    X = np.random.default_rng(8).normal(size=(30, 12))
-    found = memberships(X, np.arange(30) % 2, None)
+@pytest.mark.parametrize(("p", "apart"), [(12, 0.0), (4, 50.0)])
+def test_of_many_features_and_of_clusters_apart_probabilities_are_the_flattened_ones(p, apart):
+    labels = np.arange(30) % 2
+    X = np.random.default_rng(8).normal(size=(30, p)) + apart * labels[:, None]
+    found = memberships(X, labels, None)
     np.testing.assert_array_equal(found.discriminant, found.probability)
