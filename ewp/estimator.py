@@ -21,13 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.frames import as_frame, row_names
 from ewp.data.sources import in_memory, is_dask, is_file_or_blocks, open_rows
 from ewp.data.validation import (
-    as_table,
     check_data,
     check_sample_weight,
     remember_features,
-    row_names,
 )
 from ewp.engine.dask import (
     lazy_distances,
@@ -229,10 +228,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Also the path of a ``.npy`` or Parquet file, or a function that returns an iterator of
-            blocks of rows: these are never in memory at once. Also a Dask array or DataFrame,
-            which stays on the workers.
+        X : array-like or table of shape (n_samples, n_features)
+            A table of pandas, polars, Arrow, or of another library that narwhals knows; lazy ones
+            are collected. An AnnData object stands for its ``X``. Also the path of a ``.npy`` or
+            Parquet file, or a function that returns an iterator of blocks of rows: these are never
+            in memory at once. Also a Dask array or DataFrame, which stays on the workers.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as that row twice, a row of weight 0 not at all.
@@ -264,7 +264,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         check_is_fitted(self)
         if is_file_or_blocks(X):
             X = open_rows(X, self.results_.missing)
-        X = as_table(X)
+        X = as_frame(X)
         rows = X if is_dask(X) else check_data(X, missing=self.results_.missing)
         remember_features(self, X, reset=False)
         return rows
@@ -284,7 +284,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like or table of shape (n_samples, n_features)
             Also a path, a function that makes blocks, or a Dask collection, as in `fit`.
 
         Returns
@@ -302,7 +302,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like or table of shape (n_samples, n_features)
             Also what `predict` takes.
 
         Returns
@@ -330,7 +330,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like or table of shape (n_samples, n_features)
             Also what `predict` takes.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
@@ -357,7 +357,8 @@ def fit(X: Any, k: int, lam: float | str = "auto", **options: Any) -> EWPResults
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n, p)
+    X : array-like or table of shape (n, p)
+        A table of pandas, polars or Arrow, an AnnData object, and what else `ewp.EWP.fit` takes.
     k : int
         Number of clusters.
     lam : float or "auto", default="auto"

@@ -28,10 +28,11 @@ from ewp.common.checks import (
 )
 from ewp.common.parallel import one_blas_thread, tqdm
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
+from ewp.data.frames import align_to_columns
 from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.scales import describe_scales
 from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
-from ewp.data.validation import align_to_columns, check_init, check_prior, generator, stated_seed
+from ewp.data.validation import check_init, check_prior, generator, stated_seed
 from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
@@ -217,7 +218,7 @@ def fit_model(
 
     Parameters
     ----------
-    X : array-like, DataFrame, path, function, dask array or DataFrame
+    X : array-like, table, path, function, dask array or DataFrame
     sample_weight : array-like of shape (n,), dask array or None
     options : FitOptions
         As the user stated them.

@@ -442,7 +442,7 @@ def select_k(
             with warnings.catch_warnings():
                 # told once, for all numbers
                 warnings.simplefilter("ignore", NoClustersWarning)
-                results, _, outcome = fit_model(X, sample_weight, asked, how)
+                results, _, outcome = fit_model(source.data, sample_weight, asked, how)
         except KeyboardInterrupt:
             if not outcomes:
                 raise

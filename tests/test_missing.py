@@ -210,8 +210,7 @@ def test_questions_after_the_fit(holey):
     assert stable.clusters["jaccard"].min() > 0.8
     assert results.compare_to(results.labels).ari == 1.0
     assert results.plot_clusters() is not None
-    with pytest.raises(ValueError, match=r"refine\(\) needs all values"):
-        results.refine()
+    assert results.refine().predict(X).equals(results.refinement_.labels)
     with pytest.raises(ValueError, match='scale="decorrelate" needs all values'):
         ewp.fit(X, 4, 20.0, scale="decorrelate", missing="observed")
 

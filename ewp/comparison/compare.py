@@ -29,14 +29,12 @@ from ewp.comparison.trials import (
     tabulate_weights,
 )
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
+from ewp.data.frames import as_table, column_names, row_and_column_names
 from ewp.data.sources import ArraySource
 from ewp.data.validation import (
-    as_table,
     check_data,
     check_distinct,
-    column_names,
     generator,
-    row_and_column_names,
     stated_seed,
 )
 from ewp.fitting import check_scale, warn_of_outliers, warn_of_scales
@@ -137,7 +135,7 @@ def compare(
     if isinstance(X, Mapping):
         return _compare_several(asked)
     X = as_table(X)
-    array = np.asarray(check_data(X), dtype=np.float64)
+    array = np.asarray(_whole(X), dtype=np.float64)
     k = check_integer("k", k, least=1)
     n_trials = check_integer("n_trials", n_trials, least=1)
     check_scale(scale)
@@ -306,6 +304,19 @@ def _call(asked: dict[str, Any], seed: int) -> str:
     }
     options["random_state"] = seed
     return write_call("ewp.compare", ["X", asked["k"]], options, named=["y"])
+
+
+def _whole(X: Any) -> Array:
+    """Checked rows, of which nothing is missing: all methods get the same, and most need it all."""
+    array = check_data(X, missing="observed")
+    count = int(np.isnan(array).sum())
+    if count:
+        values = "1 missing value" if count == 1 else f"{count} missing values"
+        raise ValueError(
+            f"X has {values}, and most methods need all values of a row: impute them, so that all "
+            "methods get the same table, or drop the rows that have some"
+        )
+    return array
 
 
 def _classes(y: Any, n: int) -> np.ndarray | None:

@@ -179,10 +179,11 @@ def observed_squares(
     return squares
 
 
-def filled_with_marks(X: Array) -> Array:
+def filled_with_marks(X: Array, sample_weight: Array | None = None) -> Array:
     """Rows with observed means in the place of missing values, and a column more for each that has.
 
-    These are 1 where a value is missing: rows are equal if and only if what is returned is.
+    These are 1 where a value is missing: rows are equal if and only if what is returned is. Means
+    are weighted, so that a weight is worth as much as copies.
 
     >>> filled_with_marks(np.array([[1.0, 7.0], [np.nan, 8.0], [3.0, 7.0]])).tolist()
     [[1.0, 7.0, 0.0], [2.0, 8.0, 1.0], [3.0, 7.0, 0.0]]
@@ -191,7 +192,7 @@ def filled_with_marks(X: Array) -> Array:
     columns = np.flatnonzero(absent.any(axis=0))
     filled = np.array(X, dtype=np.float64)
     means = np.zeros(X.shape[1])
-    means[columns] = observed_means(X, None, columns)
+    means[columns] = observed_means(X, sample_weight, columns)
     filled[absent] = means[np.nonzero(absent)[1]]
     return np.column_stack([filled, absent[:, columns]])
 
@@ -374,7 +375,7 @@ def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:
     part, X_used = None if weight is None else weight[used], X[used]
     center = column_means(X_used, part)
     if np.isnan(center).any():
-        X_used = filled_with_marks(X_used)
+        X_used = filled_with_marks(X_used, part)
         center = column_means(X_used, part)
     blocks = (_differences(block, center) for block, _ in _weighted_blocks(X_used, None))
     total = float(len(used) if part is None else part.sum())

@@ -55,8 +55,9 @@ def check_complete(complete: bool) -> None:
     """Check that there are no missing values: a combination of columns needs all of them."""
     if not complete:
         raise ValueError(
-            'scale="decorrelate" needs all values of a row, but X has missing values: give '
-            'scale="standard" or None, or impute them before'
+            'scale="decorrelate" needs all values of a row, but X has missing values: every '
+            'decorrelated feature is a combination of all. Give scale="standard" or None, and '
+            "refine() uses correlations where values are missing; or impute them before"
         )
 
 

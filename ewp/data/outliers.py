@@ -18,6 +18,7 @@ import pandas as pd
 
 from ewp.common.checks import listing
 from ewp.common.types import Array
+from ewp.data.frames import with_numbers
 from ewp.data.sources import ArraySource, DaskSource
 
 __all__ = ["OutlierWarning", "describe_outliers", "far_values"]
@@ -168,8 +169,9 @@ def _columns(source: ArraySource | DaskSource, columns: np.ndarray) -> Array:
     """Some columns of all rows."""
     if isinstance(source, DaskSource):
         X = source.data
-        part = X.iloc[:, list(columns)] if hasattr(X, "columns") else X[:, columns]
-        return np.asarray(part.compute(), dtype=np.float64)
+        if hasattr(X, "columns"):
+            return with_numbers(X.iloc[:, list(columns)].compute()).to_numpy(np.float64)
+        return np.asarray(X[:, columns].compute(), dtype=np.float64)
     starts = range(0, source.n, _BLOCK)
     parts = [source.array[start : start + _BLOCK][:, columns] for start in starts]
     return np.concatenate(parts).astype(np.float64)

@@ -22,16 +22,13 @@ import pandas as pd
 from ewp.common.types import Array
 from ewp.data.canonical import column_means
 from ewp.data.decorrelation import Decorrelation
+from ewp.data.frames import as_frame, as_table, column_names, row_and_column_names, row_names
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
 from ewp.data.validation import (
-    as_table,
     check_data,
     check_distinct,
     check_sample_weight,
     check_with_ends,
-    column_names,
-    row_and_column_names,
-    row_names,
 )
 
 __all__ = [
@@ -76,7 +73,7 @@ class DataSource:
 
 
 class ArraySource(DataSource):
-    """Rows of an array, a DataFrame or a file.
+    """Rows of an array, a table or a file.
 
     Attributes
     ----------
@@ -89,7 +86,7 @@ class ArraySource(DataSource):
     """
 
     def __init__(self, X: Any, sample_weight: Any, missing: str = "error") -> None:
-        X = as_table(X)
+        X = as_frame(X)
         self.data = X
         self.array, self.ends = check_with_ends(X, missing)
         self.n, self.p = self.array.shape
@@ -151,7 +148,7 @@ def open_source(
 
     Parameters
     ----------
-    X : array-like, DataFrame, path, function, RowSource, dask array or DataFrame
+    X : array-like, table, path, function, RowSource, dask array or DataFrame
     sample_weight : array-like of shape (n,), dask array or None
     missing : {"error", "observed"}
         Whether missing values are refused. Blocks on a cluster are checked where they are.
@@ -309,8 +306,8 @@ def decorrelated_rows(
 
 
 def in_memory(X: Any) -> Any:
-    """Return the rows of a Dask collection in memory, tables as DataFrames, all else as it is."""
-    return as_table(X.compute() if is_dask(X) else X)
+    """Return the rows of a Dask collection or a lazy table in memory, all else as it is."""
+    return as_frame(X.compute() if is_dask(X) else X)
 
 
 def take_rows(X: Any, index: np.ndarray) -> Any:

@@ -2,12 +2,12 @@
 
 Everything a user hands over is checked here once, with errors that name the value and the cure;
 past this module data are two-dimensional float arrays, finite but for NaN where missing values are
-allowed, weights and priors are in range, and nothing is checked again.
+allowed, weights and priors are in range, and nothing is checked again. What a table is, and what
+its rows and columns are called, is in `ewp.data.frames`.
 """
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,11 +18,17 @@ from sklearn.utils import check_array, check_random_state
 
 from ewp.common.checks import listing
 from ewp.common.types import Array
+from ewp.data.frames import (
+    TIMES,
+    align_to_rows,
+    as_frame,
+    as_table,
+    column_names,
+    with_numbers,
+)
 from ewp.data.rows import is_row_source
 
 __all__ = [
-    "align_to_columns",
-    "as_table",
     "check_data",
     "check_distinct",
     "check_init",
@@ -32,11 +38,8 @@ __all__ = [
     "check_spread",
     "check_weight_values",
     "check_with_ends",
-    "column_names",
     "generator",
     "remember_features",
-    "row_and_column_names",
-    "row_names",
     "stated_seed",
     "without_values",
 ]
@@ -49,15 +52,6 @@ _SMALLEST_SQUARES = 1e-290
 _OVERWHELMING = 1e15
 #: Rows that are looked at in one go, and columns that make a loop long enough.
 _BLOCK_ROWS, _FOLDED = 4096, 512
-#: What is no number but would be cast to one.
-_TIMES = (
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-    np.datetime64,
-    np.timedelta64,
-    type(pd.NaT),
-)
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -101,67 +95,12 @@ def stated_seed(random_state: Any) -> int:
     return int(random_state if plain else rng.integers(2**31))
 
 
-def default_names(p: int) -> pd.Index:
-    """Names of columns that have none: x0, x1, ..."""
-    return pd.Index([f"x{i}" for i in range(p)])
-
-
-def as_table(X: Any) -> Any:
-    """Return tables of other libraries (Arrow's, polars') as DataFrames, all else as it is.
-
-    As arrays they would lose the names of their columns.
-    """
-    named = isinstance(getattr(X, "column_names", None), list) or isinstance(
-        getattr(X, "columns", None), list
-    )
-    return X.to_pandas() if named and hasattr(X, "to_pandas") else X
-
-
-def column_names(X: Any) -> pd.Index | None:
-    """The data's own names of the columns, None where they have none."""
-    return X.columns if isinstance(X, pd.DataFrame) or is_row_source(X) else None
-
-
-def row_names(X: Any) -> pd.Index | None:
-    """The data's own names of the rows, None where they have none."""
-    return X.index if isinstance(X, pd.DataFrame) else None
-
-
-def row_and_column_names(
-    X: Any, n: int, columns: pd.Index | None, p: int
-) -> tuple[pd.Index, pd.Index]:
-    """Row and column names of the data: their own, else 0.. and x0, x1, ..."""
-    rows = row_names(X)
-    return pd.RangeIndex(n) if rows is None else rows, default_names(
-        p
-    ) if columns is None else columns
-
-
-def _check_numeric_columns(X: pd.DataFrame) -> None:
-    if not X.columns.is_unique:
-        repeated = list(X.columns[X.columns.duplicated()].unique())
-        raise ValueError(f"column names of X are not unique: {listing(repeated)}; rename them")
-    wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
-    # object columns may still hold numbers
-    wrong = [name for name in wrong if X[name].dtype != object or _is_no_number(X[name])]
-    if wrong:
-        raise ValueError(
-            f"{len(wrong)} column(s) of X are not numeric: {listing(wrong)}; "
-            "drop them or code them as numbers"
-        )
-
-
-def _is_no_number(values: Any) -> bool:
-    kinds = (str, *_TIMES)
-    return any(isinstance(value, kinds) for value in np.asarray(values).ravel())
-
-
 def _check_no_times(X: Any) -> None:
     """Refuse dates and durations, which NumPy would take for numbers of some unit."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     found: Any = X.dtype if kind in ("m", "M") else None
     if kind == "O":
-        found = next((type(v).__name__ for v in np.ravel(X) if isinstance(v, _TIMES)), None)
+        found = next((type(v).__name__ for v in np.ravel(X) if isinstance(v, TIMES)), None)
     if found is not None:
         raise ValueError(
             f"X holds dates or durations ({found}), which are no numbers; code them as numbers in "
@@ -320,17 +259,18 @@ def _as_array(X: Any, missing: str) -> tuple[Any, pd.Index]:
     if missing == "observed" and isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     _refuse_masked("X", X)
+    columns = column_names(X := as_frame(X))
     X = as_table(X)
     if isinstance(X, list | tuple):
         X = np.asarray(X)
     if isinstance(X, pd.DataFrame):
         if not X.size:
             raise ValueError(f"X is empty: it has {X.shape[0]} rows and {X.shape[1]} columns")
-        _check_numeric_columns(X)
     else:
         _check_no_times(X)
-    columns = column_names(X)
     try:
+        if isinstance(X, pd.DataFrame):
+            X = with_numbers(X)
         array: Any = (
             X
             if is_row_source(X)
@@ -350,9 +290,13 @@ def _as_floats(name: str, value: Any) -> Array:
     """Return numbers of an option as a new array; numbers beyond all floats are told."""
     _refuse_masked(name, value)
     try:
+        if isinstance(value, pd.Series) and value.hasnans:
+            value = value.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.array(value, dtype=np.float64)
     except OverflowError:
         raise ValueError(f"{name} has a number too large for floating point") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from None
 
 
 def _refuse_masked(name: str, value: Any) -> None:
@@ -384,9 +328,15 @@ _FINITE = _finite_keyword()
 
 def remember_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Set (at fit) or compare scikit-learn's `n_features_in_` and `feature_names_in_`."""
-    if not isinstance(X, pd.DataFrame) and hasattr(X, "columns"):
-        # a file or a collection with named columns: its names count, its rows are not looked at
-        X = pd.DataFrame(columns=X.columns) if X.columns is not None else np.empty((1, X.shape[1]))
+    if not isinstance(X, pd.DataFrame):
+        # a table of another library, a file or a collection with named columns: its names count,
+        # its rows are not looked at
+        names = column_names(X)
+        names = getattr(X, "columns", None) if names is None else names
+        if names is not None:
+            X = pd.DataFrame(columns=names)
+        elif is_row_source(X):
+            X = np.empty((1, X.shape[1]))
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn 1.5
@@ -403,8 +353,9 @@ def check_new_data(
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n, p)
-        A DataFrame's columns must be those of the fit; they are brought into its order.
+    X : array-like or table of shape (n, p)
+        Columns with names must be those of the fit; they are brought into its order. Names that
+        were kept as text, such as dates or tuples in a file, are the same as text.
     feature_names : Index
         Names of the features at fit.
     named : bool
@@ -412,9 +363,11 @@ def check_new_data(
     missing : {"error", "observed"}
         As in `check_data`.
     """
+    columns = column_names(X := as_frame(X))
     X = as_table(X)
-    columns = column_names(X)
     if columns is not None and named and not columns.equals(feature_names):
+        own = {str(name): name for name in feature_names}
+        columns = pd.Index([own.get(str(name), name) for name in columns])
         absent = [name for name in feature_names if name not in columns]
         extra = [name for name in columns if name not in feature_names]
         if absent or extra:
@@ -422,13 +375,14 @@ def check_new_data(
                 "the columns of X are not those of the fit: "
                 f"missing {listing(absent) or 'none'}, unknown {listing(extra) or 'none'}"
             )
-        if isinstance(X, pd.DataFrame) and columns.is_unique:
-            X = X[list(feature_names)]
-        elif columns.is_unique:
+        if is_row_source(X) and columns.is_unique and not columns.equals(feature_names):
             raise ValueError(
                 "the columns of X are those of the fit in another order: write the file with the "
                 f"columns {listing(list(feature_names))}"
             )
+        if columns.is_unique and not is_row_source(X):
+            order = columns.get_indexer(feature_names)
+            X = X.iloc[:, order] if isinstance(X, pd.DataFrame) else X[:, order]
     array = check_data(X, missing=missing)
     if array.shape[1] != len(feature_names):
         raise ValueError(f"X has {array.shape[1]} features, but the fit had {len(feature_names)}")
@@ -449,7 +403,7 @@ def check_sample_weight(sample_weight: Any, n: int, rows: pd.Index | None = None
     if sample_weight is None:
         return None
     if isinstance(sample_weight, pd.Series):
-        sample_weight = _align_to_rows(sample_weight, rows)
+        sample_weight = align_to_rows(sample_weight, rows)
     weight = _as_floats("sample_weight", sample_weight)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
@@ -469,19 +423,6 @@ def check_sample_weight(sample_weight: Any, n: int, rows: pd.Index | None = None
             "together and would not count; check that weight, or give the others weight 0"
         )
     return weight
-
-
-def _align_to_rows(weight: pd.Series, rows: pd.Index | None) -> pd.Series:
-    """Bring weights of rows into the order of the rows, if both have names."""
-    default = pd.RangeIndex(len(weight))
-    if rows is None or weight.index.equals(rows) or weight.index.equals(default):
-        return weight
-    if weight.index.is_unique and rows.is_unique and set(weight.index) == set(rows):
-        return weight.reindex(rows)
-    raise ValueError(
-        f"sample_weight is labelled {listing(list(weight.index[:11]))}, but the rows of X are "
-        f"{listing(list(rows[:11]))}; use the same names, or pass sample_weight.to_numpy()"
-    )
 
 
 def check_weight_values(weight: Any, *, first_row: int = 0) -> Array:
@@ -510,32 +451,6 @@ def check_weight_values(weight: Any, *, first_row: int = 0) -> Array:
             f"sample_weight is as large as {weight.max():.3g}; divide the weights by a constant"
         )
     return weight
-
-
-def align_to_columns(name: str, value: Any, columns: pd.Index | None) -> Any:
-    """Bring an option with an entry per feature into the order of the data's columns.
-
-    Parameters
-    ----------
-    name : str
-        Name of the option, for the message.
-    value : object
-        A Series by feature or a DataFrame with a column per feature is matched by name; anything
-        else, and default labels 0, 1, ..., by position.
-    columns : Index or None
-        The data's column names; None if they have none.
-    """
-    if columns is None or not isinstance(value, pd.Series | pd.DataFrame):
-        return value
-    labels = value.index if isinstance(value, pd.Series) else value.columns
-    if isinstance(labels, pd.RangeIndex) and labels.equals(pd.RangeIndex(len(labels))):
-        return value
-    if len(labels) != len(columns) or set(labels) != set(columns):
-        raise ValueError(
-            f"{name} is labelled {listing(list(labels))}, but the columns of X are "
-            f"{listing(list(columns))}; use the same names, or pass {name}.to_numpy()"
-        )
-    return value[columns]
 
 
 def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:

@@ -21,8 +21,9 @@ from ewp.common.checks import check_integer, check_number, shown
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import distinct_groups
+from ewp.data.frames import align_to_columns
 from ewp.data.splits import draw_with_k_distinct
-from ewp.data.validation import align_to_columns, check_prior, generator
+from ewp.data.validation import check_prior, generator
 from ewp.diagnostics.convergence import ERRORS, ConsistencyResults, along_s, convergence_rate
 from ewp.diagnostics.refit import FittedData, fit_rows, fitted_data
 from ewp.metrics import centroid_order

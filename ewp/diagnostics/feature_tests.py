@@ -264,9 +264,9 @@ def feature_tests_given_others(
     if results.n_clusters < 2:
         raise ValueError("features of a fit with one cluster cannot be tested: nothing differs")
     source = fitted_data(results, X, sample_weight)
-    # what a regression would fill in has other errors than what is observed
+    reason = "what a regression on the other features would fill in has other errors"
     cure = "fit the rows without missing values and test the features of that fit"
-    check_whole_rows(source, "test_features", cure)
+    check_whole_rows(source, "test_features", reason, cure)
     options = source.options
     if not isinstance(options.init, str):
         # a start that has seen the features would tell the clusters about them

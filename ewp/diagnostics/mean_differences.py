@@ -338,8 +338,9 @@ def selective_tests(
     positions = feature_positions(results, features)
     tested = np.arange(p) if positions is None else positions
     source = fitted_data(results, X, sample_weight, as_given=True)
+    reason = "p-values are known for fits whose rows move as a whole"
     cure = "fit the rows without missing values and test the differences of that fit"
-    check_whole_rows(source, "test_differences", cure)
+    check_whole_rows(source, "test_differences", reason, cure)
     weight = source.weight
     if weight is not None and np.ptp(weight[source.used]) > 0:
         raise ValueError(

@@ -15,7 +15,7 @@ from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import block_rows, sample_by_hash
 from ewp.diagnostics.refinement import Refinement, standardised
-from ewp.diagnostics.refit import FittedData, check_whole_rows, feature_positions, fitted_data
+from ewp.diagnostics.refit import FittedData, feature_positions, fitted_data
 from ewp.refinement.choice import (
     TAILS,
     Choice,
@@ -86,11 +86,22 @@ def refine(
 
     Notes
     -----
+    Where the fit did without missing values (``missing="observed"``) rows count with the density of
+    what is observed of them, and EM maximises the likelihood of the observed values. Correlations
+    then tell what a row has not. Values must be missing at random: whether one is may depend on
+    what is observed of the row.
+
     More than 10,000 rows are represented by a sample of them; all rows get probabilities.
 
     References
     ----------
     McLachlan, G. and Peel, D. (2000). *Finite Mixture Models*. Wiley.
+
+    Ghahramani, Z. and Jordan, M. I. (1994). Supervised learning from incomplete data via an EM
+    approach. *Advances in Neural Information Processing Systems* 6, 120-127.
+
+    Liu, C. (1995). Missing data imputation using the multivariate t distribution. *Journal of
+    Multivariate Analysis* 53, 139-158.
 
     Examples
     --------
@@ -110,7 +121,6 @@ def refine(
         raise ValueError("there is one cluster, and nothing to refine: fit two or more")
     chosen = feature_positions(results, features)
     source = fitted_data(results, X, sample_weight, as_given=True)
-    check_whole_rows(source, "refine", "impute them, fit the imputed data and refine that fit")
     rows, mass, labels = _rows_to_fit(source, results)
     place = prepare(rows, mass, labels, k, chosen)
     q = place.rows.shape[1]
@@ -163,6 +173,11 @@ def _account(mixture: Mixture, rows: Array, mass: Array) -> _Account:
     return _Account(membership.T, float(mass @ density), entropy)
 
 
+def _of_missing(rows: Array, mass: Array, scale: Array) -> float:
+    """Sum of the logs of scales over missing values, which have no density to be rescaled."""
+    return float(mass @ (np.isnan(rows) @ np.log(scale)))
+
+
 def _present(
     results: FittedResults, source: FittedData, place: Coordinates, mass: Array, choice: Choice
 ) -> Refinement:
@@ -172,12 +187,13 @@ def _present(
     mixture = choice.chosen.mixture
     shares = np.zeros((k, k))
     probabilities = np.empty((n, k))
-    log_likelihood = entropy = 0.0
+    log_likelihood = entropy = of_missing = 0.0
     for at in _blocks(source):
         rows = standardised(source.X[at], place.columns, place.center, place.scale)
         found = _account(mixture, rows, weight[at])
         probabilities[at] = found.probabilities
         log_likelihood += found.log_likelihood
+        of_missing += _of_missing(rows, weight[at], place.scale)
         entropy += found.entropy
         np.add.at(shares, source.labels[at], weight[at][:, None] * found.probabilities)
     order = linear_sum_assignment(shares, maximize=True)[1]
@@ -187,7 +203,7 @@ def _present(
     q = len(place.columns)
     n_parameters = model.count_parameters(k, q)
     # densities per unit of the data
-    log_likelihood -= total * float(np.log(place.scale).sum())
+    log_likelihood -= total * float(np.log(place.scale).sum()) - of_missing
     bic = n_parameters * np.log(total) - 2.0 * log_likelihood
     index, clusters = results.labels.index, results.centroids.index
     names = results.feature_names
@@ -230,16 +246,19 @@ def _present(
         location=location,
         scatter=parts[order] if len(parts) == k else parts,
         named_features=results.named_features,
+        missing=results.missing,
     )
 
 
 def _tabulate(choice: Choice, place: Coordinates, mass: Array) -> pd.DataFrame:
     """One row a mixture that was scored, the best first."""
     total = float(mass.sum())
+    units = total * float(np.log(place.scale).sum())
+    units -= _of_missing(place.rows, mass, place.scale)
     lines = []
     for one in choice.candidates:
         found = _account(one.mixture, place.rows, mass)
-        likelihood = found.log_likelihood - total * float(np.log(place.scale).sum())
+        likelihood = found.log_likelihood - units
         model = one.model
         size = model.count_parameters(len(one.mixture.means), place.rows.shape[1])
         bic = size * np.log(total) - 2.0 * likelihood

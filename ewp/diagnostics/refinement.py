@@ -21,6 +21,7 @@ from scipy.stats import chi2, f
 from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.frames import row_names
 from ewp.data.sources import in_memory
 from ewp.data.validation import check_new_data
 from ewp.display.axes import GRID, INK, PALETTE, despine, new_axes, one_line_label, subsample
@@ -106,6 +107,8 @@ class Refinement(SummaryMixin):
     center, scale, cell, location, scatter : ndarray
         The mixture in standardised coordinates, for predictions.
     named_features : bool
+    missing : {"error", "observed"}
+        What is done with missing values.
     """
 
     labels: pd.Series
@@ -134,6 +137,7 @@ class Refinement(SummaryMixin):
     location: Array
     scatter: Array
     named_features: bool
+    missing: str = "error"
 
     @property
     def features(self) -> pd.Index:
@@ -204,7 +208,7 @@ class Refinement(SummaryMixin):
     def _rows(self, X: Any) -> Array:
         """Check new rows and place them where the mixture is."""
         names = self.feature_table.index
-        array = check_new_data(X, names, named=self.named_features)
+        array = check_new_data(X, names, named=self.named_features, missing=self.missing)
         used = np.flatnonzero(self.feature_table["used"].to_numpy())
         return standardised(array, used, self.center, self.scale)
 
@@ -220,13 +224,12 @@ class Refinement(SummaryMixin):
         Returns
         -------
         pandas.DataFrame or numpy.ndarray of shape (n, k)
-            A DataFrame with X's row names for a DataFrame, else an array.
+            A DataFrame where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
         found = self.mixture.probabilities(self._rows(X))
-        if isinstance(X, pd.DataFrame):
-            return pd.DataFrame(found, index=X.index, columns=self.means.index)
-        return found
+        rows = row_names(X)
+        return found if rows is None else pd.DataFrame(found, rows, self.means.index)
 
     def predict(self, X: Any) -> pd.Series | np.ndarray:
         """Assign rows to their most probable clusters.
@@ -239,13 +242,12 @@ class Refinement(SummaryMixin):
         Returns
         -------
         pandas.Series or numpy.ndarray
-            A Series with X's row names for a DataFrame, else an array.
+            A Series where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
         nearest = np.asarray(self.predict_proba(X)).argmax(axis=1)
-        if isinstance(X, pd.DataFrame):
-            return pd.Series(nearest, index=X.index, name="cluster")
-        return nearest
+        rows = row_names(X)
+        return nearest if rows is None else pd.Series(nearest, index=rows, name="cluster")
 
     def summary(self) -> EWPSummary:
         """Table of the clusters, and what was chosen and gained in words."""
@@ -386,7 +388,7 @@ def plot_ellipses(
     ----------
     found : Refinement
     rows : ndarray of shape (n, q)
-        In the coordinates of the mixture.
+        In the coordinates of the mixture, with NaN for missing values.
     features : sequence of two feature names, optional
     ax : Axes, optional
     """
@@ -397,7 +399,8 @@ def plot_ellipses(
     drawn = subsample(len(rows))
     probabilities = mixture.probabilities(rows[drawn])
     cluster, sure = probabilities.argmax(axis=1), probabilities.max(axis=1)
-    points, centres = rows[drawn] @ axes, mixture.means @ axes
+    # a missing value is drawn at the mean
+    points, centres = np.nan_to_num(rows[drawn]) @ axes, mixture.means @ axes
     ax = new_axes((6.4, 5.2))[0] if ax is None else ax
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = np.stack([np.cos(turn), np.sin(turn)])

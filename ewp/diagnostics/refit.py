@@ -22,7 +22,8 @@ from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
 from ewp.data.canonical import varying_columns
 from ewp.data.decorrelation import Decorrelation
-from ewp.data.validation import check_sample_weight, row_names
+from ewp.data.frames import row_names
+from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
 from ewp.engine.array import ArrayEngine, nearest_centroids
 from ewp.engine.base import RowMass
@@ -203,7 +204,7 @@ def fitted_data(
     )
 
 
-def check_whole_rows(source: FittedData, question: str, cure: str) -> None:
+def check_whole_rows(source: FittedData, question: str, reason: str, cure: str) -> None:
     """Check that nothing is missing, for a question that needs all values of a row.
 
     Parameters
@@ -211,12 +212,15 @@ def check_whole_rows(source: FittedData, question: str, cure: str) -> None:
     source : FittedData
     question : str
         Its name.
+    reason : str
+        Why it needs them, as a clause.
     cure : str
         What to do instead, as an imperative.
     """
     if np.isnan(source.X).any():
         raise ValueError(
-            f"{question}() needs all values of a row, but the data have missing values: {cure}"
+            f"{question}() needs all values of a row, but the data have missing values, and "
+            f"{reason}: {cure}"
         )
 
 

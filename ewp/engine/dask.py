@@ -24,6 +24,7 @@ from ewp.data.decorrelation import (
     given_shrinkage,
     is_decorrelated,
 )
+from ewp.data.frames import is_number_type, refuse_columns, with_numbers
 from ewp.data.missing import Missingness
 from ewp.data.sources import is_dask
 from ewp.data.validation import (
@@ -50,12 +51,11 @@ __all__ = [
 def _as_array(X: Any) -> Any:
     """Dask array of the rows, a block holding all columns of its rows."""
     if hasattr(X, "columns"):
-        wrong = [name for name, kind in X.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
+        wrong = {name: str(kind) for name, kind in X.dtypes.items() if not is_number_type(kind)}
         if wrong:
-            raise ValueError(
-                f"{len(wrong)} column(s) of X are not numeric: {wrong[:10]}; drop them or code "
-                "them as numbers"
-            )
+            refuse_columns(wrong, "dask")
+        if any(map(pd.api.types.is_extension_array_dtype, X.dtypes)):
+            X = X.map_partitions(with_numbers)
         X = X.to_dask_array(lengths=True)
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimension(s); rows by columns are needed")

@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 from ewp.common.checks import check_integer, check_number
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.frames import as_frame, row_names
 from ewp.data.validation import (
-    as_table,
     check_data,
     check_distinct,
     check_init,
@@ -33,7 +33,6 @@ from ewp.data.validation import (
     check_spread,
     generator,
     remember_features,
-    row_names,
 )
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
 from ewp.solver.fit import solve
@@ -149,7 +148,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         )
 
     def _fit(self, X: Any, sample_weight: Any) -> Self:
-        X = as_table(X)
+        X = as_frame(X)
         array = check_data(X)
         options = self._options(array.shape[1])
         weight = check_sample_weight(sample_weight, len(array), row_names(X))
@@ -185,7 +184,7 @@ class Peer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _checked(self, X: Any) -> Array:
         check_is_fitted(self)
-        X = as_table(X)
+        X = as_frame(X)
         array = check_data(X)
         remember_features(self, X, reset=False)
         return array

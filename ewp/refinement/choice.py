@@ -20,6 +20,7 @@ from ewp.common.types import Array
 from ewp.data.canonical import distinct_groups
 from ewp.data.splits import folds
 from ewp.refinement.mixture import Mixture, MixtureModel, fit_mixture, one_hot
+from ewp.refinement.observed import estimate_anchor
 from ewp.refinement.scatter import Anchor
 
 __all__ = [
@@ -153,7 +154,7 @@ class _HeldOut:
         if key not in self._anchors:
             kept = slice(None) if fold is None else self.folds[fold].train
             labels = self.starts[start][kept]
-            self._anchors[key] = Anchor.estimate(
+            self._anchors[key] = estimate_anchor(
                 self.rows[kept],
                 self.mass[kept],
                 labels,

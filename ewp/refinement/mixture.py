@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from ewp.common.types import Array
+from ewp.refinement.observed import Patterns, first_guess, maximise, observed_distances
 from ewp.refinement.scatter import (
     Anchor,
     Scatter,
@@ -78,11 +79,24 @@ class Mixture:
     converged: bool = False
 
     def joint(self, rows: Array) -> Array:
-        """Log of proportion times density of every component at rows, of shape (k, n)."""
-        squared = self.scatter.squared(rows, self.means, self.cell)
-        return self._joint(squared, rows.shape[1])
+        """Log of proportion times density of every component at rows, of shape (k, n).
 
-    def _joint(self, squared: Array, p: int) -> Array:
+        Missing values, NaN, have no part in the density of their row.
+        """
+        return self._joint(*self._distances(rows, Patterns.of(rows)))
+
+    def _distances(
+        self, rows: Array, patterns: Patterns | None
+    ) -> tuple[Array, Array, int | Array]:
+        """Squared distances, log-determinants, and numbers of values of the rows."""
+        if patterns is None:
+            squared = self.scatter.squared(rows, self.means, self.cell)
+            log_det = np.broadcast_to(self.scatter.log_det, len(self.means))[:, None]
+            return squared, log_det, rows.shape[1]
+        found = observed_distances(patterns, self.scatter, self.means, self.cell)
+        return *found, patterns.counts
+
+    def _joint(self, squared: Array, log_det: Array, p: int | Array) -> Array:
         tails = self.model.tails
         if np.isfinite(tails):
             half = 0.5 * (tails + p)
@@ -90,7 +104,7 @@ class Mixture:
             density = constant - half * np.log1p(squared / tails)
         else:
             density = -0.5 * (p * np.log(2.0 * np.pi) + squared)
-        density -= 0.5 * np.broadcast_to(self.scatter.log_det, len(self.means))[:, None]
+        density -= 0.5 * log_det
         density += self.log_share[:, None]
         found: Array = density
         return found
@@ -106,11 +120,19 @@ class Mixture:
         found: Array = np.exp(joint - logsumexp(joint, axis=0)).T
         return found
 
-    def expectation(self, rows: Array) -> tuple[Array, Array, Array]:
-        """Log-densities, memberships of shape (k, n), and what tails leave of the rows."""
-        p = rows.shape[1]
-        squared = self.scatter.squared(rows, self.means, self.cell)
-        joint = self._joint(squared, p)
+    def expectation(
+        self, rows: Array, patterns: Patterns | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Log-densities, memberships of shape (k, n), and what tails leave of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, p)
+        patterns : Patterns or None
+            Those of the rows where they are known already.
+        """
+        squared, log_det, p = self._distances(rows, patterns or Patterns.of(rows))
+        joint = self._joint(squared, log_det, p)
         density = logsumexp(joint, axis=0)
         tails = self.model.tails
         trust = (tails + p) / (tails + squared) if np.isfinite(tails) else np.ones(squared.shape)
@@ -131,14 +153,27 @@ def _maximise(
     trust: Array,
     model: MixtureModel,
     anchor: Anchor,
+    patterns: Patterns | None,
+    before: Mixture | None,
 ) -> Mixture:
-    """M step."""
+    """M step; where values are missing, they are expected under the estimates of the step before.
+
+    Before the first step there are none, and a guess takes their place.
+    """
     k = len(membership)
     share = membership * mass
     count = np.maximum(share.sum(axis=1), _TINY)
     weight = share * trust
-    means = (weight @ rows) / np.maximum(weight.sum(axis=1), _TINY)[:, None]
-    scatter = estimate_scatter(model.covariance, rows, weight, count, means, anchor)
+    if patterns is None:
+        means = (weight @ rows) / np.maximum(weight.sum(axis=1), _TINY)[:, None]
+        scatter = estimate_scatter(model.covariance, rows, weight, count, means, anchor)
+    else:
+        known = (
+            first_guess(patterns, weight, model.covariance, anchor)
+            if before is None
+            else (before.means, before.scatter)
+        )
+        means, scatter = maximise(patterns, share, weight, *known, model.covariance, anchor)
     log_share = np.full(k, -np.log(k)) if model.equal else np.log(count / count.sum())
     return Mixture(model, log_share, means, scatter, anchor.cell)
 
@@ -159,7 +194,7 @@ def fit_mixture(
     Parameters
     ----------
     rows : ndarray of shape (n, p)
-        Standardised columns.
+        Standardised columns, with NaN for missing values.
     mass : ndarray of shape (n,)
         Numbers of copies of the rows.
     start : Mixture or ndarray of shape (k, n)
@@ -174,6 +209,7 @@ def fit_mixture(
         Keep the memberships of the start: the mixture that a partition implies.
     """
     total = float(mass.sum())
+    patterns = Patterns.of(rows)
     held: Array | None = None
     if isinstance(start, Mixture):
         k = len(start.means)
@@ -181,11 +217,12 @@ def fit_mixture(
         current = replace(start, model=model, log_share=share)
     else:
         held = start if hold else None
-        current = _maximise(rows, mass, start, np.ones(start.shape), model, anchor)
+        trust = np.ones(start.shape)
+        current = _maximise(rows, mass, start, trust, model, anchor, patterns, None)
     trace: list[float] = []
     converged = False
     while True:
-        density, membership, trust = current.expectation(rows)
+        density, membership, trust = current.expectation(rows, patterns)
         if held is not None:
             joint = current.joint(rows)
             density = np.where(held > 0, joint, 0.0).sum(axis=0)
@@ -195,5 +232,5 @@ def fit_mixture(
         converged = len(trace) > 1 and value - trace[-2] < tol * total
         if converged or len(trace) >= max_iter:
             break
-        current = _maximise(rows, mass, membership, trust, model, anchor)
+        current = _maximise(rows, mass, membership, trust, model, anchor, patterns, current)
     return replace(current, trace=tuple(trace), converged=converged)

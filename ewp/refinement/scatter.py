@@ -22,12 +22,17 @@ from ewp.data.decorrelation import shrinkage_intensity
 
 __all__ = [
     "COVARIANCES",
+    "FLOOR",
+    "MOST_SHRINKAGE",
+    "STEPS",
     "Anchor",
     "MatrixScatter",
     "Scatter",
     "VarianceScatter",
     "count_parameters",
     "estimate_scatter",
+    "scatter_of_products",
+    "scatter_of_squares",
     "scatter_penalty",
 ]
 
@@ -38,11 +43,11 @@ _ROWS = 3.0
 #: Rows beyond the features that the pooled matrix counts in a cluster's own.
 _MORE_ROWS = 2.0
 #: Least variance within clusters, as a share of the total.
-_FLOOR = 1e-4
+FLOOR = 1e-4
 #: Largest share of the diagonal in a pooled matrix.
-_MOST_SHRINKAGE = 0.99
+MOST_SHRINKAGE = 0.99
 #: Steps in which common variances under t tails are found.
-_STEPS = 6
+STEPS = 6
 
 
 class Anchor(NamedTuple):
@@ -96,21 +101,21 @@ class Anchor(NamedTuple):
         p, total = rows.shape[1], float(mass.sum())
         member = np.zeros((k, len(rows)))
         trust = np.ones(len(rows))
-        for _ in range(_STEPS if np.isfinite(tails) else 1):
+        for _ in range(STEPS if np.isfinite(tails) else 1):
             member[labels, np.arange(len(rows))] = mass * trust
             weight = member.sum(axis=1)
             means = (member @ rows) / np.maximum(weight, np.finfo(float).tiny)[:, None]
             residual = rows - means[labels]
             counted = mass * trust
             variance = (counted @ residual**2 + counted.sum() * cell) / total
-            variance = np.maximum(variance, _FLOOR)
+            variance = np.maximum(variance, FLOOR)
             if np.isfinite(tails):
                 squared = residual**2 @ (1.0 / variance) + float((cell / variance).sum())
                 trust = (tails + p) / (tails + squared)
         if not pool:
             return cls(cell, variance)
         residual *= np.sqrt(counted / mass)[:, None]
-        share = min(shrinkage_intensity(residual / np.sqrt(variance), mass), _MOST_SHRINKAGE)
+        share = min(shrinkage_intensity(residual / np.sqrt(variance), mass), MOST_SHRINKAGE)
         pooled = (residual.T * mass) @ residual * ((1.0 - share) / total)
         np.fill_diagonal(pooled, variance)
         return cls(cell, variance, total * share / (1.0 - share), pooled)
@@ -164,6 +169,12 @@ class MatrixScatter:
         #: Inverses of the Cholesky factors.
         self.root = np.linalg.inv(lower)
 
+    @property
+    def precision(self) -> Array:
+        """Inverses of the matrices."""
+        found: Array = self.root.swapaxes(1, 2) @ self.root
+        return found
+
     def squared(self, rows: Array, means: Array, cell: Array) -> Array:
         """Squared Mahalanobis distances of rows to means, expected over the cells.
 
@@ -212,17 +223,54 @@ def estimate_scatter(
         for out, share, mean in zip(squares, weight, means, strict=True):
             out[:] = share @ (rows - mean) ** 2
         squares += of_cells
-        target = anchor.variance
-        if covariance == "spherical":
-            squares[:] = squares.mean(axis=1, keepdims=True)
-            target = np.full(p, target.mean())
-        return VarianceScatter((squares + _ROWS * target) / (count[:, None] + _ROWS))
+        return scatter_of_squares(covariance, squares, count[:, None], anchor)
     products = np.empty((k, p, p))
     for out, share, mean in zip(products, weight, means, strict=True):
         away = rows - mean
         np.matmul((away * share[:, None]).T, away, out=out)
     diagonal = np.arange(p)
     products[:, diagonal, diagonal] += of_cells
+    return scatter_of_products(covariance, products, count, anchor)
+
+
+def scatter_of_squares(
+    covariance: str, squares: Array, count: Array, anchor: Anchor
+) -> VarianceScatter:
+    """Scatter matrices of uncorrelated features.
+
+    Parameters
+    ----------
+    covariance : {"spherical", "diagonal"}
+    squares : ndarray of shape (k, p)
+        Sums of squares about the means.
+    count : ndarray of shape (k, p) or (k, 1)
+        Rows of which they are.
+    anchor : Anchor
+    """
+    target = anchor.variance
+    if covariance == "spherical":
+        squares = np.broadcast_to(squares.mean(axis=1, keepdims=True), squares.shape)
+        count = count.mean(axis=1, keepdims=True)
+        target = np.full(len(target), target.mean())
+    return VarianceScatter((squares + _ROWS * target) / (count + _ROWS))
+
+
+def scatter_of_products(
+    covariance: str, products: Array, count: Array, anchor: Anchor
+) -> MatrixScatter:
+    """Scatter matrices of correlated features.
+
+    Parameters
+    ----------
+    covariance : {"tied", "full"}
+    products : ndarray of shape (k, p, p)
+        Sums of products about the means, overwritten.
+    count : ndarray of shape (k,)
+        Rows of the components.
+    anchor : Anchor
+    """
+    p = products.shape[1]
+    diagonal = np.arange(p)
     if covariance == "tied":
         pooled = products.sum(axis=0)
         pooled[diagonal, diagonal] += anchor.rows * anchor.variance

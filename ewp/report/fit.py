@@ -12,6 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ewp.common.types import FittedResults
+from ewp.data.frames import as_table
 from ewp.data.rows import is_row_source
 from ewp.diagnostics import RECORDS, TITLES
 from ewp.display.axes import subsample
@@ -182,7 +183,7 @@ def _trace(results: FittedResults) -> Markup:
 
 def _picture(results: FittedResults) -> Markup | None:
     """The rows in the plane, where they are at hand."""
-    data = results.data
+    data = as_table(results.data)
     if not (isinstance(data, pd.DataFrame | np.ndarray) or is_row_source(data)):
         return None
     words = "Rows and centroids in the plane, by cluster."

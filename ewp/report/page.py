@@ -18,6 +18,7 @@ import pandas as pd
 
 from ewp.common.calls import versions
 from ewp.common.files import written_aside
+from ewp.data.frames import as_table, with_numbers
 from ewp.data.rows import is_row_source
 
 __all__ = ["ReportMixin", "data_hash", "render_report"]
@@ -71,8 +72,9 @@ def data_hash(data: Any) -> str | None:
 
     Parameters
     ----------
-    data : DataFrame, ndarray, RowSource or other
-        Of data that are elsewhere nothing is computed.
+    data : table, ndarray, RowSource or other
+        Tables of all libraries have the same hash if their values are the same. Of data that are
+        elsewhere nothing is computed.
 
     Returns
     -------
@@ -87,15 +89,17 @@ def data_hash(data: Any) -> str | None:
     >>> data_hash(X) == data_hash(pd.DataFrame(X, dtype=int))
     True
     """
-    if isinstance(data, list | tuple):
-        data = np.asarray(data)
+    data = np.asarray(data) if isinstance(data, list | tuple) else as_table(data)
+    data = with_numbers(data) if isinstance(data, pd.DataFrame) else data
     if not (isinstance(data, np.ndarray | pd.DataFrame) or is_row_source(data)):
         return None
     digest = hashlib.sha256()
     for start in range(0, len(data), _BLOCK):
         part = slice(start, start + _BLOCK)
         rows = data.iloc[part] if isinstance(data, pd.DataFrame) else data[part]
-        digest.update(np.ascontiguousarray(rows, dtype="<f8").tobytes())
+        values = np.array(rows, dtype="<f8", order="C")
+        values[np.isnan(values)] = np.nan  # which has many forms
+        digest.update(values.tobytes())
     return digest.hexdigest()
 
 

@@ -23,6 +23,7 @@ import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
 from ewp.data.decorrelation import Decorrelation
+from ewp.data.frames import as_frame, column_names, is_frame, row_names, with_columns
 from ewp.data.sources import in_memory
 from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
@@ -43,6 +44,7 @@ from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
+from ewp.results.annotation import AnnotateMixin
 from ewp.results.pictures import PicturesMixin, rows_to_draw
 from ewp.results.recipe import RepeatMixin
 from ewp.results.recipe import question as _question
@@ -56,7 +58,7 @@ __all__ = ["EWPResults"]
 
 
 @dataclass(eq=False, repr=False)
-class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
+class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, AnnotateMixin):
     r"""Estimates, diagnostics and history of one fit of Entropy Weighted Power k-means.
 
     Instances come from :func:`ewp.fit`, from ``results_`` of :class:`ewp.EWP` and from
@@ -349,38 +351,35 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
         return pd.DataFrame([row])
 
     @one_blas_thread()
-    def augment(self, X: Any = None) -> pd.DataFrame:
+    def augment(self, X: Any = None) -> Any:
         """Append each row's cluster and its weighted distance to that cluster's centroid.
 
         Parameters
         ----------
-        X : array-like of shape (n, p), optional
+        X : array-like or table of shape (n, p), optional
             New data to assign. By default the data that were fitted.
 
         Returns
         -------
-        pandas.DataFrame
-            A copy of the data, row names kept, with the columns ``.cluster`` and ``.distance``.
+        table
+            A copy of the data with the columns ``.cluster`` and ``.distance``: of the kind that
+            was given (polars, Arrow, ...), a lazy one collected; else a DataFrame of pandas, row
+            names kept.
         """
         rows, fitted = self.rows_of(X)
         rows = in_memory(rows)
+        taken = column_names(rows)
         for name in (".cluster", ".distance"):
-            if isinstance(rows, pd.DataFrame) and name in rows.columns:
+            if taken is not None and name in taken:
                 raise ValueError(f"the data already have a column {name!r}: rename or drop it")
         values = self.checked(rows)
         nearest, squared = nearest_centroids(self.to_columns(values), *self.metric())
-        if isinstance(rows, pd.DataFrame):
-            out = rows.copy()
-        else:
-            index = self.labels.index if fitted else None
-            out = pd.DataFrame(np.array(values), columns=self.feature_names, index=index)
         cluster = self.labels.to_numpy() if fitted else nearest
-        added = {".cluster": cluster, ".distance": np.sqrt(np.maximum(squared, 0.0))}
-        for name, column in added.items():
-            # of several levels of column names the last says what it is
-            depth = out.columns.nlevels
-            out[name if depth == 1 else (*[""] * (depth - 1), name)] = column
-        return out
+        if not is_frame(rows):
+            index = self.labels.index if fitted else None
+            rows = pd.DataFrame(np.asarray(values), columns=self.feature_names, index=index)
+        distance = np.sqrt(np.maximum(squared, 0.0))
+        return with_columns(rows, {".cluster": cluster, ".distance": distance})
 
     @one_blas_thread()
     def predict(self, X: Any) -> pd.Series | np.ndarray:
@@ -388,19 +387,18 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            The columns of a DataFrame are found by their names, in any order.
+        X : array-like or table of shape (n, p)
+            The columns of a table are found by their names, in any order.
 
         Returns
         -------
         pandas.Series or numpy.ndarray
-            Cluster numbers: a Series with X's row names for a DataFrame, else an array.
+            Cluster numbers: a Series where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
         nearest, _ = nearest_centroids(self.to_columns(self.checked(X)), *self.metric())
-        if isinstance(X, pd.DataFrame):
-            return pd.Series(nearest, index=X.index, name="cluster")
-        return nearest
+        rows = row_names(X)
+        return nearest if rows is None else pd.Series(nearest, index=rows, name="cluster")
 
     @one_blas_thread()
     def transform(self, X: Any) -> pd.DataFrame | np.ndarray:
@@ -408,20 +406,19 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-            The columns of a DataFrame are found by their names, in any order.
+        X : array-like or table of shape (n, p)
+            The columns of a table are found by their names, in any order.
 
         Returns
         -------
         pandas.DataFrame or numpy.ndarray of shape (n, k)
-            A DataFrame with X's row names for a DataFrame, else an array.
+            A DataFrame where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
         squared = centroid_distances(self.to_columns(self.checked(X)), *self.metric())
         d = np.sqrt(np.maximum(squared, 0.0))
-        if isinstance(X, pd.DataFrame):
-            return pd.DataFrame(d, index=X.index, columns=self.centroids.index)
-        return d
+        rows = row_names(X)
+        return d if rows is None else pd.DataFrame(d, index=rows, columns=self.centroids.index)
 
     def plot_weights(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the heaviest features, see :func:`ewp.display.plots.plot_weights`.
@@ -548,19 +545,15 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin):
     def rows_of(self, X: Any) -> tuple[Any, bool]:
         """Return the data meant and whether they are the fitted ones."""
         if X is not None:
-            return X, False
+            return as_frame(X), False
         if self.data is None:
             raise ValueError("a loaded or unpickled result does not hold its data: pass them as X")
         return self.data, True
 
     def checked(self, X: Any) -> np.ndarray:
         """Check rows for prediction against the features of the fit."""
-        # A file keeps names such as dates or tuples as text: the same text is the same feature.
-        X, names = in_memory(X), self.feature_names
-        if isinstance(X, pd.DataFrame) and not X.columns.equals(names):
-            own = {str(name): name for name in names}
-            X = X.set_axis([own.get(str(name), name) for name in X.columns], axis=1)
-        return check_new_data(X, names, named=self.named_features, missing=self.missing)
+        named = self.named_features
+        return check_new_data(in_memory(X), self.feature_names, named=named, missing=self.missing)
 
     def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Centroids, weights, means and divisors: what predictions are made with.

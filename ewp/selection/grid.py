@@ -16,7 +16,8 @@ from ewp.common.checks import check_choice, check_integer
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
-from ewp.data.validation import check_data, check_distinct, check_sample_weight, row_names
+from ewp.data.frames import row_names
+from ewp.data.validation import check_data, check_distinct, check_sample_weight
 from ewp.engine import array_engine
 from ewp.solver.sparse_starts import is_wide
 

@@ -5,6 +5,7 @@ import hashlib
 import io
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -215,3 +216,21 @@ def test_a_pipe_that_closes_early_is_no_error(tmp_path, frame):
         assert process.stdout.readline() == b"row,cluster,distance\n"
         process.stdout.close()
         assert b"Traceback" not in process.stderr.read()
+
+
+def test_parquet_files_of_all_types_of_numbers(tmp_path, frame):
+    odd = frame.assign(
+        flag=pd.Series([None, *[True, False] * 19, True], dtype="boolean"),
+        whole=pd.Series([None, *range(39)], dtype="Int64"),
+        price=pd.Series([None, *map(Decimal, range(39))], dtype=object),
+    )
+    odd.to_parquet(tmp_path / "data.parquet")
+    path = str(tmp_path / "data.parquet")
+    found = TableReader(path, ReadOptions(), missing="observed").load(whole=True)
+    there = odd.assign(price=odd["price"].astype(float)).to_numpy(float, na_value=np.nan)
+    np.testing.assert_array_equal(found, there)
+    with pytest.raises(InputError, match=r"has 3 missing value\(s\)"):
+        read(tmp_path / "data.parquet")
+    odd.assign(kind=pd.Categorical(["u", "v"] * 20)).to_parquet(tmp_path / "data.parquet")
+    with pytest.raises(InputError, match=r"is not numeric: 'kind'.*--drop kind"):
+        read(tmp_path / "data.parquet")

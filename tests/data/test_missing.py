@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ewp.data.canonical import filled_with_marks, hash_sample_block, varying_columns
+from ewp.data.canonical import (
+    distinct_groups,
+    filled_with_marks,
+    hash_sample_block,
+    varying_columns,
+)
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.missing import Missingness
 from ewp.data.outliers import OutlierWarning, describe_outliers
@@ -95,3 +100,15 @@ def test_columns_are_decorrelated_where_rows_are_whole():
     X[4, 1] = NAN
     with pytest.raises(ValueError, match='scale="decorrelate" needs all values of a row'):
         Decorrelation.estimate(X)
+
+
+def test_rows_of_a_weight_have_the_place_of_as_many_copies():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)) ** 3
+    X[rng.random(X.shape) < 0.2] = np.nan
+    copies = rng.integers(1, 6, 80)
+    rows = np.repeat(np.arange(80), copies)
+    weighted, count = distinct_groups(X, copies.astype(float))
+    repeated, other = distinct_groups(X[rows], None)
+    assert count == other
+    np.testing.assert_array_equal(weighted[rows], repeated)

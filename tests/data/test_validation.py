@@ -26,7 +26,7 @@ BAD = {
     ),
     "text column": (
         {"X": pd.DataFrame({"a": X[:, 0], "name": ["u"] * 30})},
-        r"not numeric: 'name'; drop",
+        r"not numeric: 'name' \((str|object)\); drop them, X.drop\(columns=\['name'\]\)",
     ),
     "category": (
         {"X": pd.DataFrame({"a": X[:, 0], "kind": pd.Categorical(["u", "v"] * 15)})},

@@ -20,6 +20,7 @@ SHOWING = {
     "README",
     "compare_methods",
     "correlated_features",
+    "data_frames",
     "data_sets",
     "describe_clusters",
     "outliers",

@@ -8,6 +8,7 @@ starts) and, for each of the ``starts``, ``centers``, ``kmeans`` (Hartigan-Wong,
 ``single`` (one sparcl call per bound), ``path`` (one call for all bounds), ``stopped`` (bounds at
 which sparcl ended with an error) and ``gap`` (the permutation gap: its figures and the fits on
 permuted data, or its error). `fpc.json` holds resamples of clusters by fpc, as `fpc.R` made them.
+`missing.csv` holds means over draws with missing values, those of k-POD among them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 __all__ = [
     "cases",
@@ -26,6 +28,7 @@ __all__ = [
     "fits",
     "fpc",
     "gaps",
+    "k_pod",
     "same_partition",
     "start",
     "starts",
@@ -44,6 +47,18 @@ def cases() -> dict[str, dict[str, Any]]:
 def fpc() -> dict[str, dict[str, Any]]:
     """What fpc's clusterboot made of its resamples, for both of its schemes."""
     return json.loads((_FOLDER / "fpc.json").read_text())
+
+
+@cache
+def _missing() -> pd.Series:
+    """Means over draws with missing values, by data, share and figure."""
+    table = pd.read_csv(_FOLDER / "missing.csv", comment="#")
+    return table.set_index(["data", "share", "figure"])["value"]
+
+
+def k_pod(name: str, share: float) -> float | None:
+    """NMI of k-POD with the classes where a share of the values is missing; None where unknown."""
+    return _missing().get((name, share, "k-POD"))
 
 
 def data(case: str) -> np.ndarray:

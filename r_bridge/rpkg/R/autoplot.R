@@ -53,8 +53,8 @@ autoplot.ewp <- function(object, which = c("weights", "trace", "clusters"), data
       stop("data is missing: give the data that were fitted; a fit does not hold them", call. = FALSE)
     }
     x <- rows_for(object, fitted_part(object, data), "data")
-    plane <- plane_of(object, x, features)
     nearest <- max.col(-squared_distances(object, x), ties.method = "first")
+    plane <- plane_of(object, at_means(object, x), features)
     frame <- data.frame(plane$rows, cluster = factor(nearest, seq_along(object$size)))
     centers <- data.frame(plane$centers, cluster = factor(seq_along(object$size)))
     names(frame)[1:2] <- names(centers)[1:2] <- c("first", "second")

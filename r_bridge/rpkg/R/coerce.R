@@ -4,10 +4,10 @@
 # ---- data ------------------------------------------------------------------------------------
 
 # A numeric matrix with column names, or an error that names the columns that prevent it.
-as_data_matrix <- function(x, what = "x", finite = TRUE) {
+as_data_matrix <- function(x, what = "x", finite = TRUE, missing = NULL) {
   x <- if (is.data.frame(x)) numeric_frame(x, what) else numeric_array(x, what)
   check_rows(x, what)
-  if (finite) check_finite(x, what)
+  if (finite) check_finite(x, what, missing)
   x
 }
 
@@ -78,16 +78,22 @@ plain_matrix <- function(x, rows) {
 
 default_names <- function(p) if (p > 0L) paste0("x", seq_len(p)) else character()
 
-check_finite <- function(x, what) {
+check_finite <- function(x, what, missing = NULL) {
   if (is.finite(sum(x))) return(invisible())
-  missing <- colSums(is.na(x))
+  absent <- colSums(is.na(x))
   infinite <- colSums(is.infinite(x))
-  if (any(missing > 0)) {
+  if (any(absent > 0) && is.null(missing)) {
     stop(
-      what, " has missing values (NA) in ", counted(sum(missing > 0), "column"), ": ",
-      listing(affected(x, missing)), "; drop these rows, with na.action = na.omit, or impute them ",
-      "before clustering", call. = FALSE
+      what, " has missing values (NA) in ", counted(sum(absent > 0), "column"), ": ",
+      listing(affected(x, absent)), "; fit to the other values of these rows, with na.action = na.pass, ",
+      "leave the rows out, with na.action = na.omit, or impute the values before clustering", call. = FALSE
     )
+  }
+  nothing <- which(rowSums(!is.na(x)) == 0)
+  if (length(nothing)) {
+    stop(what, " has ", counted(length(nothing), "row"), " without any value: ",
+         listing(if (is.null(rownames(x))) nothing else rownames(x)[nothing]),
+         "; leave ", if (length(nothing) == 1L) "it" else "them", " out", call. = FALSE)
   }
   if (any(infinite > 0)) {
     stop(what, " has infinite values in ", counted(sum(infinite > 0), "column"), ": ",
@@ -132,7 +138,7 @@ rows_for <- function(object, newdata, what = "newdata") {
       stop(what, " must be a data frame: the fit was made with a formula", call. = FALSE)
     }
     x <- formula_data(object$terms, newdata, what)$x
-    check_finite(x, what)
+    check_finite(x, what, object$options$missing)
     return(x)
   }
   columns <- names(object$weights)
@@ -144,13 +150,13 @@ rows_for <- function(object, newdata, what = "newdata") {
   given <- colnames(newdata)
   by_name <- !is.null(given) && !anyDuplicated(columns)
   if (by_name && all(columns %in% given)) {
-    return(as_data_matrix(newdata[, columns, drop = FALSE], what))
+    return(as_data_matrix(newdata[, columns, drop = FALSE], what, missing = object$options$missing))
   }
   if (by_name && !identical(columns, default_names(length(columns)))) {
     stop(what, " lacks ", counted(sum(!columns %in% given), "column"), " of the fit: ",
          listing(setdiff(columns, given)), call. = FALSE)
   }
-  x <- as_data_matrix(newdata, what)
+  x <- as_data_matrix(newdata, what, missing = object$options$missing)
   if (ncol(x) != length(columns)) {
     stop(what, " has ", counted(ncol(x), "column"), ", but the fit had ", length(columns),
          call. = FALSE)
@@ -345,6 +351,11 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
   if (length(renamed)) {
     stop(renamed[1L], " is called ", PYTHON_NAMES[[renamed[1L]]], " in R", call. = FALSE)
   }
+  if ("missing" %in% names(more)) {
+    stop("missing is called na.action in R: na.action = na.pass fits to the values that are there",
+         call. = FALSE)
+  }
+  if (!is.null(rows$missing)) more$missing <- rows$missing
   x <- rows$x
   c(list(
     s0 = as_exponent(s0),
@@ -396,7 +407,11 @@ check_known <- function(f, options) {
 
 # Row by row, as NumPy lays out its arrays: the sums are then the same to the last bit.
 to_array <- function(x) {
-  reticulate::import("numpy", convert = FALSE)$ascontiguousarray(x)
+  numpy <- reticulate::import("numpy", convert = FALSE)
+  array <- numpy$ascontiguousarray(x)
+  # R's NA has bits of its own, and data are told by the hash of their bits.
+  if (is.double(x) && anyNA(x)) array <- numpy$where(numpy$isnan(array), numpy$nan, array)
+  array
 }
 
 from_python <- function(value) reticulate::py_to_r(value)

@@ -83,6 +83,10 @@ compare_rows <- function(rows, k, truth = NULL, lambda = "auto", scale = "auto",
   if (!is.null(truth) && (length(truth) != nrow(rows$x) || anyNA(truth))) {
     stop("truth must hold one known group for each of the ", nrow(rows$x), " rows", call. = FALSE)
   }
+  if (anyNA(rows$x)) {
+    stop("ewp_compare() needs all values of a row, for k-means and sparse k-means do: leave rows out, with ",
+         "na.action = na.omit, or impute the values before", call. = FALSE)
+  }
   if (!identical(wbound, "auto")) wbound <- as_number(wbound, "wbound", above = 1)
   nperms <- as_count(nperms, "nperms", least = 2L)
   if (!is.null(methods) || !is.null(n_trials)) {

@@ -27,6 +27,14 @@
 #' in their first lines, and there is a warning of class `ewp_no_clusters`, which
 #' `tryCatch(ewp(x, 3), ewp_no_clusters = function(w) ...)` catches.
 #'
+#' @section Missing values:
+#' With `na.action = na.pass` nothing is filled in and no row left out. Distances are over the values that a
+#' row has, centres and weights from the values that are there; every column's terms are divided by the
+#' share of the rows that have a value of it, so that a column has neither more nor less weight for its holes
+#' if values are missing completely at random. New rows of [predict()] may have missing values too, and
+#' so may all that comes after the fit but [ewp_test_features()], [ewp_test_differences()] and [ewp_compare()].
+#' Correlations tell what a row has not: [ewp_refine()] uses them. `scale = "decorrelate"` needs whole rows.
+#'
 #' @section Reproducibility:
 #' With `seed = NULL` the seed is drawn from R's random number generator, so that `set.seed()`
 #' governs `ewp()` as it does `kmeans()`. The seed that was used is in the result. The same data,
@@ -58,8 +66,8 @@
 #' @param subset Which rows to use, as in [stats::lm()]: an expression in the columns of the data, or
 #'   numbers or names of rows.
 #' @param na.action What to do about rows with missing values: `na.omit` and `na.exclude` leave them
-#'   out, and with the latter [predict()] and [fitted()] have `NA` in their places. By default they
-#'   are an error that names the columns.
+#'   out, and with the latter [predict()] and [fitted()] have `NA` in their places. `na.pass` fits to the
+#'   values that are there, see below. By default they are an error that names the columns.
 #' @param ... Further options, for `ewp.formula` also the ones above:
 #'   \describe{
 #'     \item{`dispersion`}{`"within"` rewards columns with a small dispersion within clusters, as
@@ -101,7 +109,9 @@
 #'   objective, how many starts ended there, adjusted Rand index with the best), and their number.}
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
-#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`). For decorrelated
+#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`). Where values are missing
+#'   also the share of the rows that have one of each column, `observed`, and the sums of squares of these
+#'   values about their centres, `within`. For decorrelated
 #'   columns also `decorrelation`: eigenvectors of their correlations (`axes`), square roots of the
 #'   shrunk eigenvalues (`roots`) and the `shrinkage`.}
 #' \item{python}{How Python gives the fit again: `call`, a line of Python that calls the data X, the
@@ -205,7 +215,8 @@ ewp_refit <- function(object, x, lambda = object$lambda, k = length(object$size)
   results <- ask_results(
     as_results(object, x), "refit", list(lam = lambda, n_clusters = k, random_state = seed)
   )
-  rows <- c(list(x = x), unclass(object)[c("terms", "na.action", "kept", "given")])
+  rows <- c(list(x = x, missing = object$options$missing),
+            unclass(object)[c("terms", "na.action", "kept", "given")])
   as_ewp(results, rows, seed, call)
 }
 
@@ -270,6 +281,11 @@ as_ewp <- function(results, rows, seed, call) {
       axes = matrix(from_python(made$axes), ncol = length(roots), dimnames = list(columns, NULL)),
       roots = roots, shrinkage = from_python(made$shrinkage)
     )
+  }
+  fit$options$missing <- rows$missing
+  if (!is.null(rows$missing) && !is.null(from_python(results$observed))) {
+    fit$metric$observed <- from_vector(results$observed, columns)
+    fit$metric$within <- from_vector(results$within, columns)
   }
   if (!is.null(options$selection)) fit$selection <- from_selection(options$selection)
   fit$evidence <- from_evidence(results)

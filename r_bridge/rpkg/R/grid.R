@@ -43,6 +43,7 @@ lambda_path <- function(rows, k, nlambda = 10, scale = FALSE, dispersion = "with
     dispersion = as_choice(dispersion, "dispersion", FORMS[-1L]),
     sample_weight = as_row_weights(sample_weight, rows), ...
   )
+  if (!is.null(rows$missing)) options$missing <- rows$missing
   f <- python()$lambda_path
   check_known(f, options)
   from_vector(do.call(call_python, c(list(f, to_array(rows$x), k), options)))
@@ -58,13 +59,14 @@ lambda_path <- function(rows, k, nlambda = 10, scale = FALSE, dispersion = "with
 #' @param lambda Without `weights`: take the weights that this penalty gives where all centres
 #'   coincide.
 #' @param sample_weight One number for each row.
+#' @param na.action What to do about missing values: see [ewp()].
 #' @return A number, at most 1/2; `-Inf` if all rows are equal.
 #' @examplesIf ewp_available()
 #' critical_exponent(iris[, 1:4])
 #' critical_exponent(iris[, 1:4], weights = c(1, 0, 0, 0))
 #' @export
-critical_exponent <- function(x, weights = NULL, lambda = NULL, sample_weight = NULL) {
-  rows <- default_rows(x)
+critical_exponent <- function(x, weights = NULL, lambda = NULL, sample_weight = NULL, na.action = NULL) {
+  rows <- default_rows(x, na.action = na.action)
   if (!is.null(lambda)) lambda <- as_number(lambda, "lambda", above = 0)
   if (!is.null(weights) && (!is.numeric(weights) || length(weights) != ncol(rows$x))) {
     stop("weights must hold one number for each of the ", ncol(rows$x), " columns of x", call. = FALSE)
@@ -73,6 +75,6 @@ critical_exponent <- function(x, weights = NULL, lambda = NULL, sample_weight = 
   f <- python()$critical_exponent
   from_python(call_python(
     f, to_array(rows$x), if (!is.null(weights)) to_array(as.array(as.double(weights))), lambda,
-    sample_weight = mass
+    sample_weight = mass, missing = if (is.null(rows$missing)) "error" else rows$missing
   ))
 }

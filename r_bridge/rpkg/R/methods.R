@@ -39,7 +39,8 @@ explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
 #'
 #' @return A list of class `"summary.ewp"` with the data frames `clusters` (size, share of the rows,
 #'   sum of squares in the weighted metric) and `features` (weight, share of the column's variance
-#'   that lies between the clusters, centres), the figures above them, `evidence` (see [ewp()]), and
+#'   that lies between the clusters, share of the rows without a value where values are missing,
+#'   centres), the figures above them, `evidence` (see [ewp()]), and
 #'   `notes` in words. Of refined clusters one of class `"summary.ewp_refine"` with `clusters` (rows before and
 #'   after, proportion, mean uncertainty), `centers`, `covariance`, `moves`, `features`, `candidates` and
 #'   `notes`.
@@ -55,10 +56,10 @@ summary.ewp <- function(object, top = 10L, ...) {
   features <- data.frame(
     weight = object$weights[shown],
     explained = feature_shares(object)[shown],
-    centers,
-    row.names = make.unique(names(object$weights))[shown],
-    check.names = FALSE
+    row.names = make.unique(names(object$weights))[shown]
   )
+  if (!is.null(object$metric$observed)) features$missing <- unname(1 - object$metric$observed[shown])
+  features <- cbind(features, centers)
   clusters <- data.frame(
     size = object$size,
     share = object$metric$mass / sum(object$metric$mass),
@@ -83,6 +84,10 @@ summary.ewp <- function(object, top = 10L, ...) {
 # Share of each column's variance that lies between the clusters.
 feature_shares <- function(object) {
   metric <- object$metric
+  if (!is.null(metric$within)) {
+    total <- sum(metric$mass) * metric$observed * metric$sd^2
+    return(ifelse(metric$sd > 0, pmin(pmax(1 - metric$within / total, 0), 1), 0))
+  }
   deviations <- sweep(object$centers, 2L, metric$center)
   between <- colSums(metric$mass * deviations^2) / sum(metric$mass)
   ifelse(metric$sd > 0, pmin(between / metric$sd^2, 1), 0)
@@ -142,6 +147,13 @@ fit_notes <- function(object, order, top) {
       "the data."
     ), object$metric$decorrelation$shrinkage))
   }
+  if (!is.null(object$metric$observed)) {
+    notes <- c(notes, sprintf(paste(
+      "%.1f %% of the values are missing, and nothing is filled in: distances are over the values of a row, terms",
+      "of a feature are divided by the share of the rows that have one. That is right where values are missing",
+      "completely at random."
+    ), 100 * (1 - mean(object$metric$observed))))
+  }
   if (!is.null(object$selection)) notes <- c(notes, object$selection$reason)
   c(notes, "Sums of squares are in the weighted metric. explained: share of the feature's variance between clusters.")
 }
@@ -176,7 +188,8 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
   cat("\nFeatures, heaviest first:\n")
   features <- x$features
   features$weight <- format(round(features$weight, 4L), nsmall = 4L)
-  features$explained <- sprintf("%.1f %%", 100 * features$explained)
+  shares <- intersect(c("explained", "missing"), names(features))
+  features[shares] <- lapply(features[shares], function(share) sprintf("%.1f %%", 100 * share))
   print(features, digits = digits)
   cat("\n", paste0(strwrap(x$notes, exdent = 2L), "\n"), sep = "")
   invisible(x)
@@ -244,11 +257,16 @@ predict.ewp <- function(object, newdata, type = c("cluster", "distance"), ...) {
 # Weighted squared distances of rows to all centres, by products of centred matrices.
 squared_distances <- function(object, x) {
   used <- object$weights > 0
-  root <- rep(sqrt(object$weights[used]), each = nrow(x))
+  weights <- object$weights[used]
+  if (!is.null(object$metric$observed)) weights <- weights / object$metric$observed[used]
+  root <- rep(sqrt(weights), each = nrow(x))
   rows <- columns_of(object, x)[, used, drop = FALSE] * root
   centers <- columns_of(object, object$centers)[, used, drop = FALSE]
-  centers <- sweep(centers, 2L, sqrt(object$weights[used]), "*")
-  squared <- outer(rowSums(rows^2), rowSums(centers^2), "+") - 2 * tcrossprod(rows, centers)
+  centers <- sweep(centers, 2L, sqrt(weights), "*")
+  absent <- is.na(rows)
+  lengths <- if (any(absent)) tcrossprod(!absent, centers^2) else rep(rowSums(centers^2), each = nrow(x))
+  rows[absent] <- 0
+  squared <- matrix(rowSums(rows^2) + lengths, nrow(x)) - 2 * tcrossprod(rows, centers)
   dimnames(squared) <- NULL
   pmax(squared, 0)
 }

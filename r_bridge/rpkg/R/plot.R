@@ -173,7 +173,7 @@ plot_clusters <- function(fit, data, features = NULL, given = list()) {
   drawn <- if (n > MAX_POINTS) round(seq(1, n, length.out = MAX_POINTS)) else seq_len(n)
   x <- x[drawn, , drop = FALSE]
   cluster <- max.col(-squared_distances(fit, x), ties.method = "first")
-  plane <- plane_of(fit, x, features)
+  plane <- plane_of(fit, at_means(fit, x), features)
   k <- length(fit$size)
   by_row <- function(value) if (length(value) == n) value[drawn] else rep_len(value, k)[cluster]
   colour <- given_or(given$col, PALETTE)

@@ -19,7 +19,8 @@
 #'   counted: `feature`, `statistic` (`"mean"` or `"count"`), `value` (the one that is counted), `mean` and
 #'   `sd` over all rows, `mean_1`, `sd_1` and so on in the clusters, `difference`, the largest standardised
 #'   one, and `between` which two clusters it is, `weight`, and with `differences` the `p_value`: the smallest
-#'   of the pairs of clusters, times the number of pairs. Of a value that is counted the mean is its share of
+#'   of the pairs of clusters, times the number of pairs. Where values are missing all figures are of those
+#'   that are there, whose numbers are `observed`, `observed_1` and so on. Of a value that is counted the mean is its share of
 #'   the rows, and the number of rows is `count`, `count_1` and so on.}
 #' \item{clusters}{A data frame, one row per cluster: `cluster`, `size` (rows), `mass` (sum of their weights),
 #'   `share` of the mass.}
@@ -44,7 +45,7 @@ ewp_profile <- function(object, x, counted = NULL, differences = NULL) {
                     list(counted = as_columns(counted, "counted", names(object$weights))))
   table <- from_frame(found$table, index = "feature")
   # Clusters count from 1.
-  of_cluster <- grepl("^(mean|sd|count)_[0-9]+$", names(table))
+  of_cluster <- grepl("^(mean|sd|count|observed)_[0-9]+$", names(table))
   names(table)[of_cluster] <- plus_one(names(table)[of_cluster])
   table$between <- plus_one(table$between)
   if (!is.null(differences)) table$p_value <- smallest_p(differences, table$feature)

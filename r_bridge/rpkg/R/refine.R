@@ -8,7 +8,8 @@
 #' is a better description than cells around centres, and every row gets probabilities to belong to the
 #' clusters. The kind of mixture is the one that predicts held-out rows best (five folds); where the
 #' partition of the fit predicts clearly better than what EM makes of it, it is kept. Nothing is
-#' random. The fit itself stays as it is.
+#' random. The fit itself stays as it is. Where the fit did without missing values (`na.action = na.pass`), rows
+#' count with the density of the values that they have.
 #'
 #' @param object A fit made by [ewp()].
 #' @param x The data that were fitted.
@@ -99,7 +100,8 @@ ewp_refine <- function(object, x, covariance = "auto", tails = "auto", proportio
     candidates = from_frame(found$candidates),
     coordinates = list(center = from_vector(found$center, used), scale = scale,
                        cell = from_vector(found$cell, used)),
-    n = if (is.null(object$sample_weight)) nrow(x) else sum(object$sample_weight)
+    n = if (is.null(object$sample_weight)) nrow(x) else sum(object$sample_weight),
+    options = list(missing = object$options$missing)
   )
   refined <- c(refined, unclass(object)[intersect(c("terms", "na.action", "kept", "given"), names(object))])
   refined$call <- call
@@ -158,7 +160,8 @@ predict.ewp_refine <- function(object, newdata, type = c("cluster", "probability
     return(stats::napredict(object$na.action, found))
   }
   columns <- stats::setNames(object$features$used, object$features$feature)
-  x <- rows_for(list(weights = columns, terms = object$terms), newdata)
+  known <- list(weights = columns, terms = object$terms, options = object$options)
+  x <- rows_for(known, newdata)
   joint <- log_joint(object, x[, columns, drop = FALSE])
   found <- exp(joint - apply(joint, 1L, max))
   found <- found / rowSums(found)
@@ -168,23 +171,37 @@ predict.ewp_refine <- function(object, newdata, type = c("cluster", "probability
 }
 
 # Log of proportion times density of the clusters at rows, but for what all clusters share. A value of a
-# coarse column stands for the cell around it: squared distances are expected ones over the cell.
+# coarse column stands for the cell around it: squared distances are expected ones over the cell. Rows with
+# missing values have the density of the others, rows with the same ones missing together.
 log_joint <- function(object, rows) {
-  at <- object$coordinates
+  if (!anyNA(rows)) return(log_joint_of(object, rows, rep(TRUE, ncol(rows))))
+  found <- matrix(0, nrow(rows), length(object$proportions))
+  pattern <- apply(is.na(rows), 1L, function(absent) paste(which(absent), collapse = " "))
+  for (own in split(seq_len(nrow(rows)), pattern)) {
+    seen <- !is.na(rows[own[1L], ])
+    found[own, ] <- log_joint_of(object, rows[own, seen, drop = FALSE], seen)
+  }
+  found
+}
+
+log_joint_of <- function(object, rows, seen) {
+  at <- lapply(object$coordinates, `[`, seen)
   z <- sweep(sweep(rows, 2L, at$center), 2L, at$scale, "/")
   q <- ncol(z)
   tails <- object$df.t
   spread <- variance_of_scatter(tails)
   found <- vapply(seq_along(object$proportions), function(j) {
-    away <- sweep(z, 2L, (object$centers[j, ] - at$center) / at$scale)
+    if (q == 0L) return(rep(log(object$proportions[[j]]), nrow(z)))
+    away <- sweep(z, 2L, (object$centers[j, seen] - at$center) / at$scale)
     if (object$model %in% c("tied", "full")) {
       covariance <- if (object$model == "tied") object$covariance else object$covariance[, , j]
+      covariance <- matrix(covariance, length(seen))[seen, seen, drop = FALSE]
       root <- chol(covariance / (spread * outer(at$scale, at$scale)))
       inverse <- backsolve(root, diag(q))
       squared <- rowSums((away %*% inverse)^2) + sum(at$cell * rowSums(inverse^2))
       log_det <- 2 * sum(log(diag(root)))
     } else {
-      variance <- object$covariance[j, ] / (spread * at$scale^2)
+      variance <- object$covariance[j, seen] / (spread * at$scale^2)
       squared <- drop(away^2 %*% (1 / variance)) + sum(at$cell / variance)
       log_det <- sum(log(variance))
     }

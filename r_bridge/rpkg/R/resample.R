@@ -40,6 +40,8 @@ as_results <- function(object, x) {
     fit_options = as_fit_options(object),
     data = if (!is.null(x)) to_array(unname(x)), sample_weight = weight,
     decorrelation = as_decorrelation(object$metric),
+    observed = if (!is.null(object$metric$observed)) vector(object$metric$observed),
+    within = if (!is.null(object$metric$within)) vector(object$metric$within),
     spread = vector(object$metric$sd), selection = to_selection(object$selection),
     starts = if (!is.null(object$starts)) frame(object$starts),
     n_starts = if (is.null(object$n.starts)) 1L else object$n.starts,
@@ -72,6 +74,7 @@ as_fit_options <- function(object) {
     scale = if (object$scaling != "none") object$scaling, dispersion = object$dispersion,
     init = if (given) options$init else to_array(unname(object$centers)),
     n_init = options$nstart, polish = options$polish, max_iter = options$iter.max,
+    missing = if (did_without(object)) "observed" else "error",
     tol = options$tol, random_state = python_integer(object$seed)
   )
 }

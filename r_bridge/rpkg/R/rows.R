@@ -27,11 +27,13 @@ subset_of <- function(expression, data, frame) {
   eval(expression, if (is.data.frame(data) || is.list(data)) data, frame)
 }
 
+# With na.pass missing values stay, and Python is told to do without them.
 choose_rows <- function(found, subset, na.action, what) {
   given <- nrow(found$x)
   kept <- seq_len(given)
   if (!is.null(subset)) kept <- kept[as_subset(subset, found$x)]
   if (!is.null(na.action)) {
+    if (passes(na.action)) found$missing <- "observed"
     omitted <- omitted_rows(found$x[kept, , drop = FALSE], na.action)
     if (length(omitted)) kept <- kept[-omitted]
     found$na.action <- omitted
@@ -42,8 +44,22 @@ choose_rows <- function(found, subset, na.action, what) {
     check_rows(found$x, what)
   }
   found$given <- given
-  check_finite(found$x, what)
+  check_finite(found$x, what, found$missing)
   found
+}
+
+passes <- function(na.action) {
+  (is.function(na.action) || is.character(na.action)) && identical(match.fun(na.action), stats::na.pass)
+}
+
+# Whether a fit did without missing values.
+did_without <- function(object) identical(object$options$missing, "observed")
+
+# Rows with the mean in the place of a missing value, for pictures of them.
+at_means <- function(object, x) {
+  absent <- which(is.na(x), arr.ind = TRUE)
+  if (nrow(absent)) x[absent] <- object$metric$center[absent[, 2L]]
+  x
 }
 
 as_subset <- function(subset, x) {
@@ -149,7 +165,7 @@ STRANGE <- 0.01
 
 check_same_data <- function(object, x) {
   weight <- if (is.null(object$sample_weight)) rep(1, nrow(x)) else object$sample_weight
-  means <- colSums(x * weight) / sum(weight)
+  means <- colSums(x * weight, na.rm = TRUE) / colSums((!is.na(x)) * weight)
   metric <- object$metric
   away <- abs(means - metric$center) > 1e-6 * pmax(metric$sd, abs(metric$center), 1e-300)
   advice <- "give the rows that were fitted, all of them and in the same order"
