@@ -35,6 +35,7 @@ from ewp.engine.dask import (
     new_distances,
     new_labels,
 )
+from ewp.engine.precision import precision_for
 from ewp.fitting import fit_model
 from ewp.metrics import mixture_gain
 from ewp.results.partition import partition_mixture
@@ -134,6 +135,13 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         "trim:0.2" a fifth, and so on below a half: gross errors then cannot take a centroid, nor
         weight from the features. Sums over rows, `lam` among them, are those of the other rows.
         Trimmed rows have labels all the same; `results_.outliers` tells how far out every row is.
+    dtype : {"float64", "float32"} or None, default=None
+        Type of floats in which rows are held and multiplied; None is that of the data, float32 if
+        they are float32 (or float16), else float64. float32 takes half the memory, and passes over
+        the rows take 0.5 to 0.7 of the time. Sums over rows, weights and objective are float64, and
+        the last steps are too, so that what is returned is a fixed point of the data to the last
+        digits; `lam`, where it is "auto", is chosen in float64. Data whose squares float32 cannot
+        hold (values beyond 1e16, standard deviations below 1e-12) are computed as float64.
 
     Attributes
     ----------
@@ -196,6 +204,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         progress: bool | None = FitOptions.progress,
         missing: str = FitOptions.missing,
         robust: str | None = FitOptions.robust,
+        dtype: str | None = FitOptions.dtype,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -214,14 +223,19 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.progress = progress
         self.missing = missing
         self.robust = robust
+        self.dtype = dtype
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "observed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # scikit-learn 1.5
-        return {"allow_nan": self.missing == "observed"}
+        return {
+            "allow_nan": self.missing == "observed",
+            "preserves_dtype": [np.float64, np.float32],
+        }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> EWP:
         """Cluster the rows of X and learn the weights of its columns.
@@ -308,11 +322,12 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
-            For a Dask collection a Dask array, computed when it is asked for.
+            Of the type of X, float64 or float32. For a Dask collection a Dask array, computed
+            when it is asked for.
         """
         rows, metric = self._checked(X), self.results_.metric()
         distances: Array = self._answer(rows, new_distances, lazy_distances, *metric)
-        return distances
+        return distances.astype(precision_for(rows, None), copy=False)
 
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

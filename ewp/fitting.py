@@ -38,6 +38,7 @@ from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
+from ewp.engine.precision import DOUBLE
 from ewp.report.page import data_hash
 from ewp.results.partition import dispersions_within
 from ewp.results.results import EWPResults
@@ -117,6 +118,7 @@ def check_options(options: FitOptions, p: int) -> FitOptions:
         s0="auto" if (first := check_exponent(options.s0)) is None else first,
         init=check_init(options.init, k, p),
         prior=check_prior(options.prior, p),
+        dtype=check_dtype(options.dtype),
     )
     return checked if isinstance(lam, str) else checked.settle()
 
@@ -127,6 +129,22 @@ def check_scale(scale: Any) -> None:
         given_shrinkage(scale)
     else:
         check_choice("scale", scale, ("auto", "standard", None, "decorrelate"))
+
+
+def check_dtype(dtype: Any) -> str | None:
+    """Check a type of floats and return its name; None stays None."""
+    if dtype is None:
+        return None
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in ("float32", "float64"):
+        raise ValueError(
+            f'dtype={dtype!r} is no type in which rows are computed: give "float64", "float32", '
+            "or None for that of the data"
+        )
+    return name
 
 
 def check_starts(n_init: Any) -> int | str:
@@ -256,8 +274,15 @@ def fit_model(
         warm_starts += outcome.warm_starts(factor)
     with tqdm(desc="EWP", unit=" steps", progress=options.progress) as bar:
         engine = make_engine(
-            source, k, scale=options.scale, prior=options.prior, n_jobs=options.n_jobs
+            source,
+            k,
+            scale=options.scale,
+            prior=options.prior,
+            n_jobs=options.n_jobs,
+            dtype=options.dtype,
         )
+        if engine.dtype != DOUBLE or options.dtype is not None:
+            options = dataclasses.replace(options, dtype=engine.dtype.name)
         if isinstance(source, DaskSource):
             warn_of_outliers(source, engine)
         if stated.scale == "auto" and outcome is None:

@@ -19,25 +19,22 @@ from ewp.common.calls import chain_call, write_call
 from ewp.common.checks import check_choice, check_integer
 from ewp.data.sources import open_source
 from ewp.data.validation import stated_seed
-from ewp.display.evidence import NO_CLUSTERS, NoClustersWarning
+from ewp.display.evidence import NO_CLUSTERS, SEPARATED, NoClustersWarning
+from ewp.display.formatting import short
 from ewp.display.selection import plot_k, plot_lambda, selection_reason
 from ewp.display.summary import EWPSummary, SummaryMixin, render_table
 from ewp.engine import rows_for_selection
 from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome
-from ewp.selection.nested import overlap_factor
+from ewp.selection.number import competing_numbers, lead_table, smallest_as_good
 from ewp.selection.prediction_strength import largest_strong
-from ewp.selection.search import ROUNDING, Candidate, paired_difference
 from ewp.solver.fit import FitOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["KSelection", "LambdaSelection", "select_k", "select_lambda"]
-
-#: Share of the mean gain per cluster that an additional cluster has to gain.
-_WORTH = 0.2
 
 
 @dataclass(eq=False, repr=False)
@@ -186,9 +183,10 @@ class KSelection(SummaryMixin):
     ----------
     table : DataFrame
         One row per number of clusters: the chosen penalty, scaling and form at it, mean and
-        standard error of the criterion there, and the lead of the best number over it with the
+        standard error of the criterion there, the lead of the best that competes over it and the
         standard error of that difference, over held-out rows; with the predictive criterion
-        ``evidence``, whether they speak for more than one cluster. Every part of the rows is
+        ``evidence``, whether they speak for more than one cluster, and ``separation``, what the two
+        clusters that are separated least gain over one in their place. Every part of the rows is
         scored by the penalty that the others choose (nested cross-validation), so that many
         penalties to choose from are no advantage. Numbers for which the rows are too few have no
         scores.
@@ -222,16 +220,23 @@ class KSelection(SummaryMixin):
         notes = [
             f"k = {self.k}: {self.rule}.",
             f"mean: {self.unit}.",
-            "lead: mean score of the best number minus that of this one, compared row by row where "
-            "rows are scored; se_lead: standard error of this difference, where rows are scored "
-            "corrected for fits that share most of their rows.",
+            "lead: mean score of the best number that competes minus that of this one, compared "
+            "row by row where rows are scored; se_lead: standard error of this difference, where "
+            "rows are scored corrected for fits that share most of their rows.",
         ]
         if "evidence" in self.table:
             notes.append(
                 "evidence: whether held-out rows speak for more than one cluster, that is, whether "
                 "their gain is more than two standard errors (corrected for fits that share most "
                 "of their rows) above what k parts of a single box-shaped cluster gain at most, "
-                "0.0759 log2(k). Numbers above one compete only with it."
+                "0.0759 log2(k). Without it at any number, k = 1."
+            )
+            notes.append(
+                "separation: log-density that held-out rows of two clusters gain over one cluster "
+                "in their place, for the two that are separated least. Numbers compete whose "
+                f"clusters gain more than {short(SEPARATED, 2)}: halves of an ellipsoid gain "
+                f"nothing, those of a box twice as much, and two normal clusters as much if their "
+                "centres are 2.65 standard deviations apart."
             )
             if not self.table["evidence"].any():
                 notes.append(f"There is {NO_CLUSTERS}.")
@@ -380,10 +385,13 @@ def select_k(
     same folds. The smallest number is taken whose score is within one standard error of the best;
     the standard error is that of the difference. With the predictive criterion a number is also as
     good as the best if the clusters it lacks would each gain less than a fifth of what a cluster
-    gains on average: halves of a cluster that look alike are no clusters. And numbers above one
-    compete only if held-out rows speak for more than one cluster: if their gain over a single
-    elliptical cluster is more than two standard errors above what parts of a single box-shaped
-    cluster gain. Where none does, the number is one, if that was tried.
+    gains on average: halves of a cluster that look alike are no clusters. A number competes only if
+    its clusters are separated: held-out rows of every cluster and the one next to it have to be
+    better described as two clusters than as one in their place. A cluster whose shape is its own
+    may be described better by several of a common shape, but these are not separated. And numbers
+    above one compete only if held-out rows speak for more than one cluster at any number: if their
+    gain over a single elliptical cluster is more than two standard errors above what parts of a
+    single box-shaped cluster gain. Where none does, the number is one, if that was tried.
 
     Parameters
     ----------
@@ -426,7 +434,7 @@ def select_k(
     check_choice("missing", missing, ("error", "observed"))
     source = open_source(X, sample_weight, missing)
     source.check_clusters(numbers[-1])
-    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False)
+    how = SelectionOptions(lams, criterion, cv, n_lams=n_lams, partial=False, separation=True)
     seeded = _with_seed(_fit_options(numbers[-1], options | {"random_state": random_state}))
     stated = state_options(how, seeded, sample_weight)
     if rule != "1se":
@@ -455,50 +463,23 @@ def select_k(
         assert outcome is not None
         outcomes[k], fits[k] = outcome, results
         results.call = chain_call(call, f".fits[{k}]")
-    competing = _competing(outcomes)
-    table, best = _lead_table(outcomes, competing)
+    rivals, alone = competing_numbers(outcomes)
+    table, best = lead_table(outcomes, rivals)
     made = outcomes[best].criterion
     chosen, words = best, "the best"
     if rule == "1se":
-        chosen, words = _smallest_as_good(
-            table[table["k"].isin(competing)], best, per_cluster=made.over_one_cluster
+        chosen, words = smallest_as_good(
+            table[table["k"].isin(rivals)], best, per_cluster=made.over_one_cluster
         )
-    if competing == [1] and len(outcomes) > 1:
-        words = f"{NO_CLUSTERS} at any other number"
+    if any(one.separation is not None and not one.separation.clear for one in outcomes.values()):
+        words += ", of those whose clusters are separated"
+    words = alone or words
     if getattr(made, "threshold", None) is not None:
         chosen, words = largest_strong(table)
     complete = len(outcomes) == len(numbers)
     return KSelection(
         table, chosen, made.name, made.unit, words, fits[chosen], fits, complete, call
     )
-
-
-def _smallest_as_good(table: pd.DataFrame, best: int, *, per_cluster: bool) -> tuple[int, str]:
-    """Smallest number that is as good as the best, and why it is, in words.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of the numbers that compete.
-    best : int
-    per_cluster : bool
-        Whether scores are gains over a single cluster, so that there is a mean gain per cluster.
-    """
-    within = table["lead"] <= table["se_lead"] + ROUNDING
-    words = f"the smallest within one standard error of the difference to the best ({best})"
-    close = within
-    if per_cluster and best > 1:
-        mean = table.set_index("k")["mean"]
-        fewer = (best - table["k"]).clip(lower=0)
-        worth = _WORTH * max(float(mean[best]), 0.0) / best
-        close = within | ((table["lead"] <= worth * fewer) & (table["k"] > 1))
-    chosen = int(table.loc[close, "k"].min())
-    if not within[table["k"] == chosen].all():
-        words = (
-            f"the smallest to which the best ({best}) adds less per cluster than a fifth of what a "
-            "cluster gains on average"
-        )
-    return chosen, words
 
 
 def _numbers(ks: Any) -> list[int]:
@@ -509,45 +490,3 @@ def _numbers(ks: Any) -> list[int]:
     if not numbers:
         raise ValueError("ks is empty; give the numbers of clusters to try")
     return numbers
-
-
-def _competing(outcomes: dict[int, SelectionOutcome]) -> list[int]:
-    """Numbers of clusters that compete: scored, and one unless there is evidence for more."""
-    scored = [k for k in outcomes if outcomes[k].nested]
-    if not scored:
-        raise ValueError(
-            f"X has too few distinct rows to score k = {', '.join(map(str, outcomes))}; try fewer "
-            "clusters"
-        )
-    found = {k: outcomes[k].evidence for k in scored}
-    clear = [k for k in scored if k == 1 or (one := found[k]) is None or one.clear]
-    return clear or scored
-
-
-def _lead_table(
-    outcomes: dict[int, SelectionOutcome], competing: list[int]
-) -> tuple[pd.DataFrame, int]:
-    """Compare the numbers of clusters with the best of those that compete."""
-    nested = {
-        k: Candidate(one.chosen.family, one.chosen.lam, one.nested) for k, one in outcomes.items()
-    }
-    best = max(competing, key=lambda k: nested[k].mean)
-    rows = []
-    criterion = outcomes[best].criterion
-    for k, outcome in outcomes.items():
-        row = {
-            "k": k,
-            "scaling": outcome.chosen.family.scaling,
-            "dispersion": outcome.chosen.family.dispersion,
-            "lam": outcome.chosen.lam,
-            "mean": nested[k].mean,
-        }
-        if outcome.nested:
-            lead, error = paired_difference(nested[best], nested[k])
-            if criterion.over_one_cluster:
-                error *= overlap_factor(outcome.nested)
-            row |= {"se": criterion.spread(outcome.nested), "lead": lead, "se_lead": error}
-        if criterion.over_one_cluster:
-            row["evidence"] = outcome.evidence is not None and outcome.evidence.clear
-        rows.append(row)
-    return pd.DataFrame(rows), best

@@ -68,6 +68,8 @@ _LISTS = (
     correlation.noise_cells,
     structure.cloud_cells,
     structure.separated_cells,
+    structure.unequal_cells,
+    structure.real_cells,
     correlation.gene_cells,
     correlation.mixture_cells,
     missing.simulated_cells,

@@ -4,7 +4,8 @@
 same variances, from the same random numbers. `SINGLE` are clouds that are one cluster by
 construction: correlated, bounded, with heavy tails, skewed, or with more features than rows.
 `separated` draws k Gaussian clusters whose closest centres are a given number of standard
-deviations apart. `genes` has more features than rows. All are functions of a seed.
+deviations apart, `unequal` such whose sizes, volumes or orientations differ. `genes` has more
+features than rows. All are functions of a seed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from ewp.common.types import Array
 
-__all__ = ["GENES", "NOISES", "SINGLE", "ar1", "genes", "separated"]
+__all__ = ["DIFFERENCES", "GENES", "NOISES", "SINGLE", "ar1", "genes", "separated", "unequal"]
 
 Data = tuple[Array, Array]
 _ROWS = 300
@@ -127,6 +128,51 @@ def separated(k: int, distance: float, seed: int) -> Array:
     apart = np.linalg.norm(centres[:, None] - centres, axis=2)[np.triu_indices(k, 1)]
     centres *= distance / apart.min()
     drawn: Array = np.repeat(centres, 60, axis=0) + rng.standard_normal((60 * k, 6))
+    return drawn
+
+
+#: In what clusters may differ.
+DIFFERENCES = ("sizes 1 to 6", "volumes, sd 0.5 to 2", "orientations, sd 0.4 to 2.2")
+_LEAST = 15
+
+
+def unequal(difference: str, k: int, seed: int) -> Array:
+    """Draw k Gaussian clusters of about 60 rows in six features that are not alike.
+
+    Along the line between two centres these are at least six standard deviations apart, in the
+    mean of those of the two clusters along it.
+
+    Parameters
+    ----------
+    difference : str
+        One of `DIFFERENCES`.
+    k : int
+    seed : int
+    """
+    rng = np.random.default_rng([seed, k, DIFFERENCES.index(difference), 5])
+    sizes, roots = np.full(k, 60), [np.eye(6)] * k
+    if difference.startswith("sizes"):
+        share = np.geomspace(1.0, 6.0, k)
+        sizes = np.maximum((60 * k * share / share.sum()).astype(int), _LEAST)
+    elif difference.startswith("volumes"):
+        roots = [sd * np.eye(6) for sd in np.geomspace(0.5, 2.0, k)]
+    else:
+        axes = [np.linalg.qr(rng.standard_normal((6, 6)))[0] for _ in range(k)]
+        roots = [one * np.geomspace(0.4, 2.2, 6) for one in axes]
+    centres = rng.standard_normal((k, 6))
+    gaps = []
+    for i, j in zip(*np.triu_indices(k, 1), strict=True):
+        line = centres[i] - centres[j]
+        length = float(np.linalg.norm(line))
+        spread = np.mean([np.linalg.norm(line @ roots[one]) for one in (i, j)]) / length
+        gaps.append(length / spread)
+    centres *= 6.0 / min(gaps)
+    drawn: Array = np.concatenate(
+        [
+            centre + rng.standard_normal((size, 6)) @ root.T
+            for centre, size, root in zip(centres, sizes, roots, strict=True)
+        ]
+    )
     return drawn
 
 

@@ -312,7 +312,8 @@ class HashSample:
 
 def sample_by_hash(blocks: Iterable[tuple[Array, Array | None]], p: int, size: int) -> HashSample:
     """Sample of many blocks of rows with their weights."""
-    found = HashSample(np.empty(0, np.uint64), np.empty((0, p)), np.empty(0))
+    # of the smaller type, which gives way to that of the rows
+    found = HashSample(np.empty(0, np.uint64), np.empty((0, p), np.float32), np.empty(0))
     for rows, weight in blocks:
         limit = int(found.hashes[-1]) if len(found.hashes) == size else None
         found = found.merge(hash_sample_block(rows, weight, size, limit), size)
@@ -357,9 +358,7 @@ def hash_sample_block(
     kept, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     mass = np.bincount(inverse, None if weight is None else weight[rows], len(kept))
     chosen = rows[first[:size]]
-    return HashSample(
-        kept[:size], np.asarray(X[chosen], dtype=np.float64), mass[:size].astype(float)
-    )
+    return HashSample(kept[:size], np.asarray(X[chosen]), mass[:size].astype(float))
 
 
 def distinct_groups(X: Array, weight: Array | None) -> tuple[np.ndarray, int]:

@@ -267,9 +267,9 @@ class Decorrelation:
         values = (self.roots**2 - self.shrinkage) / (1.0 - self.shrinkage)
         return np.where(self.alone, 1.0, self.axes**2 @ (values / self.roots**2))
 
-    def apply(self, X: Array) -> Array:
+    def apply(self, X: Array, dtype: Any = np.float64) -> Array:
         """Return rows, or centroids, as uncorrelated columns."""
-        found = np.empty(X.shape)
+        found = np.empty(X.shape, dtype)
         # blocks keep what is between small, and one layout keeps the last digits
         for start in range(0, len(X), _ROWS):
             Z = np.subtract(X[start : start + _ROWS], self.center, order="C", dtype=np.float64)

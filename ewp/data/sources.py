@@ -44,6 +44,8 @@ __all__ = [
     "take_rows",
 ]
 
+_DOUBLE: np.dtype[Any] = np.dtype(np.float64)
+
 
 class DataSource:
     """Validated data of a fit.
@@ -240,14 +242,30 @@ def _explain_full_disk(path: Path) -> Iterator[None]:
         ) from error
 
 
+def _write_all(file: Any, values: Array) -> None:
+    left = values.data.cast("B")
+    while len(left):
+        left = left[file.write(left) :]
+
+
+def _widen(file: Any, rows: FileRows) -> None:
+    """Write float32 rows of a file as float64 in their own place, the last ones first."""
+    n, p = rows.shape
+    for start in range((n - 1) // BATCH_ROWS * BATCH_ROWS, -1, -BATCH_ROWS):
+        block = rows[start : start + BATCH_ROWS].astype(np.float64)
+        file.seek(start * p * block.itemsize)
+        _write_all(file, block)
+    file.seek(0, os.SEEK_END)
+
+
 def _spool(blocks: Iterator[Any], name: str, missing: str = "error") -> FileRows:
     """Write blocks to a temporary file of rows, checking that they fit together."""
     descriptor, text = tempfile.mkstemp(prefix="ewp-", suffix=".rows")
     path = Path(text)
     columns: pd.Index | None = None
-    n, p = 0, 0
+    n, p, dtype = 0, 0, _DOUBLE
     try:
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
+        with os.fdopen(descriptor, "w+b", buffering=0) as file:
             for block in blocks:
                 if np.ndim(block) == 2 and not len(block):
                     continue
@@ -255,26 +273,30 @@ def _spool(blocks: Iterator[Any], name: str, missing: str = "error") -> FileRows
                 values = check_data(block, first_row=n, missing=missing)
                 names = block.columns if isinstance(block, pd.DataFrame) else None
                 if n == 0:
-                    columns, p = names, values.shape[1]
+                    columns, p, dtype = names, values.shape[1], values.dtype
                 elif values.shape[1] != p or (names is not None and not names.equals(columns)):
                     raise ValueError(
                         f"the block after {n} rows of {name} has other columns than the first"
                     )
-                left = np.ascontiguousarray(values, dtype=np.float64).data.cast("B")
                 with _explain_full_disk(path):
-                    while len(left):
-                        left = left[file.write(left) :]
+                    if values.dtype == _DOUBLE != dtype:
+                        dtype = _DOUBLE
+                        _widen(file, FileRows(path, 0, (n, p), np.dtype(np.float32)))
+                    _write_all(file, np.ascontiguousarray(values, dtype))
                 n += len(values)
         if n == 0:
             raise ValueError(f"{name} hold no rows")
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    return FileRows(path, 0, (n, p), np.dtype(np.float64), columns, temporary=True)
+    return FileRows(path, 0, (n, p), dtype, columns, temporary=True)
 
 
 def decorrelated_rows(
-    source: ArraySource, shrinkage: float | None, used: np.ndarray | None = None
+    source: ArraySource,
+    shrinkage: float | None,
+    used: np.ndarray | None = None,
+    dtype: np.dtype[Any] = _DOUBLE,
 ) -> tuple[Decorrelation, Array | FileRows]:
     """Estimate the map to uncorrelated columns, and apply it to all rows.
 
@@ -287,11 +309,13 @@ def decorrelated_rows(
         Share by which correlations are shrunk; estimated if None.
     used : ndarray of bool, shape (p,), or None
         Features that are decorrelated; all that vary if None.
+    dtype : numpy.dtype
+        Type of the uncorrelated columns.
     """
     array, weight = source.array, source.weight
     if source.in_memory:
         made = Decorrelation.estimate(array, weight, shrinkage, used)
-        return made, made.apply(array)
+        return made, made.apply(array, dtype)
     slices = [slice(i, i + BATCH_ROWS) for i in range(0, source.n, BATCH_ROWS)]
 
     def added(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -302,7 +326,7 @@ def decorrelated_rows(
         return sum(parts, start=next(parts))
 
     made = Decorrelation.of_blocks(column_means(array, weight), added, shrinkage, used)
-    return made, _spool((made.apply(array[rows]) for rows in slices), "the blocks")
+    return made, _spool((made.apply(array[rows], dtype) for rows in slices), "the blocks")
 
 
 def in_memory(X: Any) -> Any:

@@ -276,7 +276,7 @@ def _as_array(X: Any, missing: str) -> tuple[Any, pd.Index]:
             if is_row_source(X)
             else check_array(
                 X,
-                dtype=[np.float64, np.float32],
+                dtype=_float_types(X),
                 ensure_min_samples=1,
                 **{_FINITE: False},
             )
@@ -284,6 +284,16 @@ def _as_array(X: Any, missing: str) -> tuple[Any, pd.Index]:
     except OverflowError:
         raise ValueError("X has a number too large for floating point") from None
     return array, pd.RangeIndex(array.shape[1]) if columns is None else columns
+
+
+def _float_types(X: Any) -> list[Any]:
+    """Types of floats that are kept, the one first to which others become.
+
+    Halves become singles, which hold them.
+    """
+    kinds = list(X.dtypes) if isinstance(X, pd.DataFrame) else [getattr(X, "dtype", None)]
+    short = all(kind in (np.float32, np.float16) for kind in kinds)
+    return [np.float32, np.float64] if short else [np.float64, np.float32]
 
 
 def _as_floats(name: str, value: Any) -> Array:

@@ -1,6 +1,6 @@
-"""The verdict on structure in words: whether held-out rows speak for more than one cluster.
+"""The verdict on structure: whether held-out rows speak for more than one cluster, or for two.
 
-What is measured stands in `ewp.selection.density`.
+What is measured stands in `ewp.selection.density` and `ewp.selection.separation`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,23 @@ from typing import NamedTuple
 from ewp.common.types import FittedResults
 from ewp.display.formatting import short
 
-__all__ = ["NO_CLUSTERS", "Evidence", "NoClustersWarning", "evidence_of"]
+__all__ = [
+    "NO_CLUSTERS",
+    "SEPARATED",
+    "Evidence",
+    "NoClustersWarning",
+    "Separation",
+    "evidence_of",
+]
 
 NO_CLUSTERS = "no evidence for more than one cluster"
 #: Log-density that a uniform distribution gains from the best mixture of two normal distributions
 #: with one variance, over a normal distribution.
 _BOX = 0.0759
+#: What two clusters gain at least if they are separated: the middle between the halves of an
+#: ellipsoid, which gain nothing, and those of a box. Two normal clusters of one size gain as much
+#: with centres 2.65 standard deviations apart, where the density falls to 81 % between them.
+SEPARATED = _BOX / 2
 
 
 class NoClustersWarning(UserWarning):
@@ -62,6 +73,27 @@ class Evidence(NamedTuple):
     def clear(self) -> bool:
         """Whether the gain is more than two standard errors above what parts of a box gain."""
         return self.gain - self.of_box > 2.0 * self.error
+
+
+class Separation(NamedTuple):
+    """What held-out rows say of the two clusters that are separated least.
+
+    Attributes
+    ----------
+    gain : float
+        Mean log-density per held-out row of the two under a mixture of both, minus that under a
+        single cloud in their place.
+    error : float
+        Its standard error over rows.
+    """
+
+    gain: float
+    error: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether they are separated."""
+        return self.gain > SEPARATED
 
 
 def evidence_of(results: FittedResults) -> Evidence | None:

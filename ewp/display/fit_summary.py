@@ -84,6 +84,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Features:": str(results.n_features),
         **_missing(results),
         **_trimmed(results),
+        **_precision(results),
         "Clusters:": str(results.n_clusters),
         "Penalty lambda:": number(results.lam),
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
@@ -115,6 +116,12 @@ def _trimmed(results: FittedResults) -> dict[str, str]:
         return {}
     count = int(results.outliers["trimmed"].sum())
     return {"Rows trimmed:": f"{count} ({percent(count / results.n_obs)})"}
+
+
+def _precision(results: FittedResults) -> dict[str, str]:
+    """Say that a fit was computed in single precision, if it was."""
+    single = results.fit_options.dtype == "float32"
+    return {"Precision:": "single, last steps double"} if single else {}
 
 
 def _agreeing(results: FittedResults) -> dict[str, str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ewp.display.axes import INK, PALETTE, despine, new_axes
+from ewp.display.evidence import SEPARATED
 from ewp.display.formatting import counted, family_name, short
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = Non
     unit : str
         What the criterion counts.
     ax : Axes, optional
+        Hollow points are numbers that do not compete, as their clusters are not separated.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -182,6 +184,17 @@ def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = Non
         markersize=5,
         linewidth=1,
     )
+    if "separation" in table and (table["separation"] <= SEPARATED).any():
+        rest = table[table["separation"] <= SEPARATED]
+        ax.plot(
+            rest["k"],
+            rest["mean"],
+            "o",
+            color=PALETTE[0],
+            markerfacecolor="white",
+            markersize=5,
+            label="clusters not separated",
+        )
     row = table[table["k"] == chosen].iloc[0]
     ax.plot(
         [chosen],

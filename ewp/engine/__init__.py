@@ -12,6 +12,7 @@ from ewp.data.sources import ArraySource, DaskSource, decorrelated_rows
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
 from ewp.engine.dask import DaskEngine
+from ewp.engine.precision import DOUBLE, precision_for
 
 __all__ = ["array_engine", "make_engine", "rows_for_selection"]
 
@@ -35,11 +36,15 @@ def array_engine(
 
 
 def _decorrelated_engine(
-    made: Decorrelation, rows: Any, weight: Array | None, n_jobs: int | None = None
+    made: Decorrelation,
+    rows: Any,
+    weight: Array | None,
+    n_jobs: int | None = None,
+    dtype: np.dtype[Any] = DOUBLE,
 ) -> ArrayEngine:
     # centred they are, but for the last digits, and predictions centre nothing
     center = np.zeros(len(made.center))
-    return ArrayEngine(rows, weight, center=center, n_jobs=n_jobs, decorrelation=made)
+    return ArrayEngine(rows, weight, center=center, n_jobs=n_jobs, decorrelation=made, dtype=dtype)
 
 
 def make_engine(
@@ -49,6 +54,7 @@ def make_engine(
     scale: str | None = None,
     prior: Array | None = None,
     n_jobs: int | None = None,
+    dtype: str | None = None,
 ) -> Engine:
     """Return the engine of a fit of k clusters, which must be possible.
 
@@ -63,16 +69,24 @@ def make_engine(
         Features with a prior of zero have no part in decorrelating the others.
     n_jobs : int or None
         Processes that pass over an array.
+    dtype : {"float64", "float32"} or None
+        Type in which rows are kept and multiplied; that of the data if None.
     """
     if isinstance(source, ArraySource):
+        kind = precision_for(source.array, dtype)
         if is_decorrelated(scale):
             assert scale is not None
             used = None if prior is None else prior > 0
-            made, rows = decorrelated_rows(source, given_shrinkage(scale), used)
-            return _decorrelated_engine(made, rows, source.weight, n_jobs)
-        return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs)
+            made, rows = decorrelated_rows(source, given_shrinkage(scale), used, kind)
+            return _decorrelated_engine(made, rows, source.weight, n_jobs, kind)
+        return ArrayEngine(source.array, source.weight, scale=scale, n_jobs=n_jobs, dtype=kind)
     engine = DaskEngine(
-        source.data, source.sample_weight, scale=scale, prior=prior, missing=source.missing
+        source.data,
+        source.sample_weight,
+        scale=scale,
+        prior=prior,
+        missing=source.missing,
+        dtype=precision_for(source.data, dtype),
     )
     distinct = engine.sample_for_starts(k).n
     if distinct < k:

@@ -48,6 +48,7 @@ from ewp.engine.kernel import (
     block_statistics,
     hard_sums,
 )
+from ewp.engine.precision import DOUBLE, PRECISION, fits_single
 
 __all__ = ["ArrayEngine", "centroid_distances", "nearest_centroids"]
 
@@ -59,14 +60,14 @@ _WHOLE = 2**17
 _CHUNKS = 16
 #: Sums of squares below this cannot be divided by; such columns count as constant there.
 _SUBNORMAL = 1e-290
-#: Squared distances below this part of a row's squared length are rounding errors.
-_CANCELLED = 1e-14
 #: Passes over fewer entries are as fast as what would be saved of them.
 _INCREMENTAL = 2**16
 #: Memberships of the runs of one pass, of rows in memory and in a file.
 _RUN_BYTES, _FILE_RUN_BYTES = 2**21, 2**26
 #: Passes of fewer products n * p * k than this are over before another process has begun.
 _WORTHWHILE = 2e7
+#: Means that float32 misses by more than this part of a standard deviation are corrected for.
+_NOTICED = 1e-6
 
 
 class ArrayEngine(RowEngine):
@@ -94,6 +95,9 @@ class ArrayEngine(RowEngine):
         Which columns have missing values, where these rows are a part or a sample of the data;
         found in the rows if None. A `scale` that is an array has the root of the observed shares
         in it.
+    dtype : numpy.dtype
+        Type in which rows are kept and multiplied; of rows whose squares float32 cannot hold it
+        becomes float64.
 
     Attributes
     ----------
@@ -114,6 +118,7 @@ class ArrayEngine(RowEngine):
         keep: bool = True,
         decorrelation: Decorrelation | None = None,
         missingness: Missingness | None = None,
+        dtype: np.dtype[Any] = DOUBLE,
     ) -> None:
         self.X = X
         self.decorrelation = decorrelation
@@ -121,13 +126,8 @@ class ArrayEngine(RowEngine):
         self.sample_weight = sample_weight
         self.total = float(self.n if sample_weight is None else sample_weight.sum())
         self.n_jobs = effective_n_jobs(n_jobs)
-        self.prepared: Array | None = None
-        self._read = X.read_into if is_row_source(X) and X.dtype == np.float64 else None
-        self._spaces: dict[int, SimpleQueue[Workspace]] = {}
-        self._samples: dict[int, ArrayEngine] = {}
-        self._tiles: dict[str, Array] = {}
         self._cut: dict[int, list[list[slice]]] = {}
-        self._pool: ForkPool | None = None
+        self._forget()
         if center is None:
             center = (
                 column_means(X, sample_weight)
@@ -158,6 +158,8 @@ class ArrayEngine(RowEngine):
         self.scale = scale
         self._scaled = bool((self.scale != 1.0).any())
         self.squares /= self.scale**2
+        if dtype != DOUBLE and self._fits_single():
+            self.dtype = dtype
         self._keep = keep
         if keep and self.n * self.p * 8 <= _PREPARED_BYTES:
             self.prepared = self._prepare()
@@ -165,9 +167,34 @@ class ArrayEngine(RowEngine):
     def __reduce__(self) -> tuple[Any, ...]:
         # buffers and the prepared copy are made again where the engine goes
         arguments = (self.X, self.sample_weight, self.center, self.scale, self.n_jobs, self._keep)
-        return _rebuild, (*arguments, self.decorrelation, self.missingness)
+        return _rebuild, (*arguments, self.decorrelation, self.missingness, self.dtype)
 
     # -- preparation ---------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.prepared: Array | None = None
+        self._spaces: dict[tuple[int, np.dtype[Any]], SimpleQueue[Workspace]] = {}
+        self._tiles: dict[tuple[str, np.dtype[Any]], Array] = {}
+        self._pool: ForkPool | None = None
+
+    def _fits_single(self) -> bool:
+        """Whether float32 holds the squares of the rows, those without weight among them."""
+        if self.sample_weight is None:
+            largest, heaviest = float(np.sqrt(self.squares.max())), 1.0
+        else:
+            heaviest = float(self.sample_weight.max())
+            largest = max(
+                float(np.nanmax(np.abs(self.X[rows] - self.center) / self.scale, initial=0.0))
+                for rows in self._slices(block_rows(self.p, 1))
+            )
+        return fits_single(self.squares, self.total, largest, heaviest)
+
+    @cached_property
+    def _is_offset(self) -> bool:
+        """Whether the means, rounded to float32, would not be those of the data."""
+        spread = np.sqrt(self.squares / self.total) * self.scale
+        return bool((np.abs(self._rounded_off) > _NOTICED * spread).any())
 
     def _sum_observed(self, columns: np.ndarray) -> None:
         """Put in the moments of the observed values of some columns."""
@@ -193,33 +220,43 @@ class ArrayEngine(RowEngine):
             values /= self.scale
             self.missingness.mark(block)
             return
-        if self._read is not None:
-            self._read(rows.start, block)
+        if is_row_source(self.X) and self.X.dtype == block.dtype:
+            self.X.read_into(rows.start, block)
             values = block
         else:
             values = self.X[rows]
-        # operands of one shape and layout are one long loop instead of a short one per row
-        np.subtract(values, self._tiled("center", len(block)), out=block)
+        # operands of one shape, layout and type are one long loop instead of a short one per row
+        kind = block.dtype if values.dtype == block.dtype else DOUBLE
+        np.subtract(values, self._tiled("center", len(block), kind), out=block)
+        if kind != DOUBLE and self._is_offset:
+            # what rounding the center has left: the first difference lost no digit
+            block -= self._tiled("_rounded_off", len(block), kind)
         if self._scaled:
-            block /= self._tiled("scale", len(block))
+            block /= self._tiled("scale", len(block), block.dtype)
 
     def _prepare(self) -> Array:
         """All rows in the engine's coordinates; the data themselves if that is what they are."""
-        plain = isinstance(self.X, np.ndarray) and self.X.dtype == np.float64
+        plain = isinstance(self.X, np.ndarray) and self.X.dtype == self.dtype
         plain = plain and not self.missingness
         if plain and self.X.flags.c_contiguous and not self._scaled and not self.center.any():
             return self.X
-        prepared = np.empty((self.n, self.width))
+        prepared = np.empty((self.n, self.width), self.dtype)
         for rows in self._slices(block_rows(self.width, 1)):
             self._fill(rows, prepared[rows])
         return prepared
 
-    def _tiled(self, name: str, count: int) -> Array:
+    @property
+    def _rounded_off(self) -> Array:
+        """What rounding the center to float32 takes away."""
+        return self.center - self.center.astype(np.float32)
+
+    def _tiled(self, name: str, count: int, dtype: np.dtype[Any]) -> Array:
         """Return the center or the scale, repeated for some rows."""
-        tile = self._tiles.get(name)
+        tile = self._tiles.get((name, dtype))
         if tile is None or len(tile) < count:
             # another thread may keep one of another length at the same time
-            tile = self._tiles[name] = np.tile(getattr(self, name), (count, 1))
+            tile = np.tile(getattr(self, name).astype(dtype), (count, 1))
+            self._tiles[name, dtype] = tile
         return tile[:count]
 
     @cached_property
@@ -256,8 +293,10 @@ class ArrayEngine(RowEngine):
                 scale=self.scale,
                 n_jobs=self.n_jobs,
                 missingness=self.missingness,
+                dtype=self.dtype,
             )
-        return self._samples[size]
+        sampled: ArrayEngine = self._samples[size]
+        return sampled
 
     def part(self, index: np.ndarray, sample_weight: Array) -> ArrayEngine:
         """Return some of the rows, with weights of their own, in the same coordinates."""
@@ -267,6 +306,7 @@ class ArrayEngine(RowEngine):
             center=self.center,
             scale=self.scale,
             missingness=self.missingness,
+            dtype=self.dtype,
         )
 
     def reweighted(self, sample_weight: Array) -> ArrayEngine:
@@ -280,6 +320,7 @@ class ArrayEngine(RowEngine):
             n_jobs=self.n_jobs,
             decorrelation=self.decorrelation,
             missingness=self.missingness if self.missingness else None,
+            dtype=self.dtype,
         )
 
     # -- passes over the data ------------------------------------------------------------------
@@ -288,12 +329,15 @@ class ArrayEngine(RowEngine):
         self, chunk: list[slice], work: Workspace, mass: RowMass | None
     ) -> Iterator[_Block]:
         for rows in chunk:
-            if self.prepared is not None:
+            if self.prepared is not None and self.dtype == work.dtype:
                 block = self.prepared[rows]
             else:
                 block = work.rows(0, rows.stop - rows.start)
                 self._fill(rows, block)
-            yield _Block(rows, block, self._weight(rows) if mass is None else mass.of_rows(rows))
+            weight = self._weight(rows) if mass is None else mass.of_rows(rows)
+            if weight is not None and weight.dtype != work.dtype:
+                weight = weight.astype(work.dtype)
+            yield _Block(rows, block, weight)
 
     def _chunks(self, k: int) -> list[list[slice]]:
         if k not in self._cut:
@@ -313,13 +357,14 @@ class ArrayEngine(RowEngine):
     ) -> list[Any]:
         """Pass over some of the chunks, here."""
         runs, k = metric.runs, metric.k
-        spaces = self._spaces.setdefault(k, SimpleQueue())
+        spaces = self._spaces.setdefault((k, metric.dtype), SimpleQueue())
         try:
             work = spaces.get_nowait()
         except Empty:
             work = None
         if work is None or work.runs < runs:
-            work = Workspace(min(block_rows(self.width, k), self.n), self.width, k, runs)
+            rows = min(block_rows(self.width, k), self.n)
+            work = Workspace(rows, self.width, k, runs, metric.dtype)
         try:
             chunks = self._chunks(k)
             return [task(self._blocks(chunks[i], work, mass), work, metric, *more) for i in part]
@@ -370,7 +415,7 @@ class ArrayEngine(RowEngine):
         once for all runs.
         """
         rows = min(block_rows(self.width, k), self.n)
-        limit = _RUN_BYTES if self._read is None else _FILE_RUN_BYTES
+        limit = _FILE_RUN_BYTES if is_row_source(self.X) else _RUN_BYTES
         return max(limit // (24 * k * rows), 1)
 
     def accumulate(self, metric: Metric, s: Array, mass: RowMass | None = None) -> Statistics:
@@ -454,11 +499,12 @@ class ArrayEngine(RowEngine):
             yield slice(0, self.n), self.prepared
             return
         for rows in self._slices(block_rows(self.width, 1)):
-            yield rows, self.marked_rows(rows)
+            yield rows, self.marked_rows(rows).astype(self.dtype, copy=False)
 
     def lengths_of_runs(self, weights: Array) -> Array:
         """Squared lengths of all rows in the metrics of some runs, a (runs, n) array."""
-        found = np.empty((len(weights), self.n))
+        found = np.empty((len(weights), self.n), self.dtype)
+        weights = weights.astype(self.dtype, copy=False)
         for rows, block in self._prepared_blocks():
             found[:, rows] = weights @ np.square(block[:, : self.p]).T
         return found
@@ -474,13 +520,14 @@ class ArrayEngine(RowEngine):
             length = np.delete(added, self.missingness.columns, axis=-1).sum(axis=-1)
             product = np.concatenate([product, -0.5 * marks], axis=-1)
         product *= -2.0
-        found = np.empty((runs, t, self.n))
+        product = product.astype(self.dtype, copy=False)
+        found = np.empty((runs, t, self.n), self.dtype)
         for rows, block in self._prepared_blocks():
             found[:, :, rows] = (product.reshape(-1, self.width) @ block.T).reshape(runs, t, -1)
         found += lengths[:, None, :]
-        found += length[:, :, None]
+        found += length.astype(self.dtype, copy=False)[:, :, None]
         # what is left of a row's own length is rounding error
-        found[found < _CANCELLED * lengths[:, None, :]] = 0.0
+        found[found < PRECISION[self.dtype].cancelled * lengths[:, None, :]] = 0.0
         return found
 
     def step_function(self) -> StepFunction:
@@ -498,7 +545,8 @@ class ArrayEngine(RowEngine):
     def with_columns(self, columns: np.ndarray) -> ArrayEngine:
         """Return the same rows in the same coordinates with some of the columns."""
         X = self.take(np.arange(self.n), columns)
-        return ArrayEngine(X, self.sample_weight, center=np.zeros(len(columns)))
+        center = np.zeros(len(columns))
+        return ArrayEngine(X, self.sample_weight, center=center, dtype=self.dtype)
 
     def take(self, index: np.ndarray, columns: np.ndarray) -> Array:
         """Some columns of some rows in the engine's coordinates."""
@@ -528,7 +576,7 @@ class ArrayEngine(RowEngine):
 
     def marked_rows(self, index: np.ndarray | slice) -> Array:
         """Rows and their marks, as blocks of the kernel are."""
-        if self.prepared is not None:
+        if self.prepared is not None and self.dtype == DOUBLE:
             found = self.prepared[index]
             return found.copy() if isinstance(index, slice) else found
         values = self.X[index]
@@ -620,6 +668,7 @@ def _rebuild(
     keep: bool,
     decorrelation: Decorrelation | None,
     missingness: Missingness,
+    dtype: np.dtype[Any],
 ) -> ArrayEngine:
     return ArrayEngine(
         X,
@@ -630,6 +679,7 @@ def _rebuild(
         keep=keep,
         decorrelation=decorrelation,
         missingness=missingness,
+        dtype=dtype,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.missing import Missingness
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import Metric, Statistics, StepFunction
+from ewp.engine.precision import DOUBLE
 
 __all__ = ["Deviations", "Engine", "Partition", "RowEngine", "RowMass"]
 
@@ -112,6 +113,8 @@ class Engine(ABC):
         How the rows of the engine came from the data, if they were decorrelated.
     missingness : Missingness
         Which columns have missing values.
+    dtype : numpy.dtype
+        Type in which blocks of rows are multiplied, see `ewp.engine.precision`.
     """
 
     n: int
@@ -124,6 +127,7 @@ class Engine(ABC):
     divergence: BregmanDivergence = SQUARED_EUCLIDEAN
     decorrelation: Decorrelation | None = None
     missingness: Missingness
+    dtype: np.dtype[Any] = DOUBLE
 
     @property
     def divisors(self) -> Array:
@@ -185,7 +189,23 @@ class Engine(ABC):
             self.total,
             self.divergence,
             self.missingness.columns,
+            self.dtype,
         )
+
+    def in_double(self) -> Self:
+        """Return the same data in the same coordinates, multiplied in double precision."""
+        if self.dtype == DOUBLE:
+            return self
+        # all is known already: a copy that is made by the class would compute it again
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found._forget()
+        found.dtype = DOUBLE
+        return found
+
+    def _forget(self) -> None:
+        """Let go of what belongs to the type of the blocks: a copy shares the data alone."""
+        self._samples: dict[int, Any] = {}
 
     @property
     def column_deviations(self) -> Array:

@@ -36,6 +36,7 @@ from ewp.data.validation import (
 from ewp.engine.array import ArrayEngine, centroid_distances, nearest_centroids
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
 from ewp.engine.kernel import Metric, Statistics
+from ewp.engine.precision import DOUBLE
 from ewp.metrics import mixture_gain
 
 __all__ = [
@@ -123,11 +124,17 @@ def _decorrelated(
 
 
 def _engine(
-    part: tuple[Array, Array | None], center: Array, scale: Array, missingness: Missingness
+    part: tuple[Array, Array | None],
+    center: Array,
+    scale: Array,
+    missingness: Missingness,
+    dtype: np.dtype[Any],
 ) -> ArrayEngine:
     X, weight = part
     # a prepared copy would take more of the workers' memory than the data
-    return ArrayEngine(X, weight, center=center, scale=scale, keep=False, missingness=missingness)
+    return ArrayEngine(
+        X, weight, center=center, scale=scale, keep=False, missingness=missingness, dtype=dtype
+    )
 
 
 def _together(engines: list[Any]) -> list[list[int]]:
@@ -165,9 +172,18 @@ def _together(engines: list[Any]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _apply(engines: list[ArrayEngine], function: Any, *arguments: Any) -> list[Any]:
+def _apply(
+    engines: list[ArrayEngine], function: Any, dtype: np.dtype[Any], *arguments: Any
+) -> list[Any]:
     with one_blas_thread():
-        return [function(engine, *arguments) for engine in engines]
+        return [
+            function(engine.in_double() if dtype == DOUBLE else engine, *arguments)
+            for engine in engines
+        ]
+
+
+def _dtype(engine: ArrayEngine) -> np.dtype[Any]:
+    return engine.dtype
 
 
 def _statistics(engine: ArrayEngine, metric: Metric, s: Array) -> Statistics:
@@ -285,6 +301,8 @@ class DaskEngine(Engine):
         As in `ewp.engine.make_engine`.
     missing : {"error", "observed"}
         As in `ewp.EWP`.
+    dtype : numpy.dtype
+        As in `ewp.engine.array.ArrayEngine`.
     """
 
     def __init__(
@@ -295,6 +313,7 @@ class DaskEngine(Engine):
         scale: str | None = None,
         prior: Array | None = None,
         missing: str = "error",
+        dtype: np.dtype[Any] = DOUBLE,
     ) -> None:
         import dask.array as da
         from dask.base import compute, persist
@@ -352,13 +371,17 @@ class DaskEngine(Engine):
         self.squares = squares / self.scale**2
         make = delayed(_engine, pure=True)
         engines = [
-            make(part, self.center, self.scale, self.missingness)
+            make(part, self.center, self.scale, self.missingness, dtype)
             for part, length in zip(parts, lengths, strict=True)
             if length
         ]
         self._engines = list(persist(*engines))
         self._groups = _together(self._engines)
-        self._samples: dict[int, ArrayEngine] = {}
+        self._forget()
+        if dtype != DOUBLE:
+            self.dtype = dtype
+            if any(one != dtype for one in self._pass(_dtype)):
+                self.dtype = DOUBLE
 
     def _each(self, function: Any, parts: list[Any], *arguments: Any) -> list[Any]:
         """Apply a function to every block and bring the results back, in order."""
@@ -371,7 +394,7 @@ class DaskEngine(Engine):
         tasks = [[self._engines[i] for i in group] for group in self._groups]
         found: list[Any] = [None] * len(self._engines)
         for group, results in zip(
-            self._groups, self._each(_apply, tasks, function, *arguments), strict=True
+            self._groups, self._each(_apply, tasks, function, self.dtype, *arguments), strict=True
         ):
             for i, result in zip(group, results, strict=True):
                 found[i] = result
@@ -438,8 +461,10 @@ class DaskEngine(Engine):
                 center=self.center,
                 scale=self.scale,
                 missingness=self.missingness,
+                dtype=self.dtype,
             )
-        return self._samples[size]
+        sampled: ArrayEngine = self._samples[size]
+        return sampled
 
     def sample_for_starts(self, k: int) -> ArrayEngine:
         """Return a sample of the rows."""

@@ -19,6 +19,7 @@ from ewp.common.types import Array
 from ewp.data.canonical import block_rows
 from ewp.engine.base import RowEngine, RowMass
 from ewp.engine.kernel import Metric, Statistics, Workspace, block_distances, hard_sums
+from ewp.engine.precision import PRECISION
 
 __all__ = ["IncrementalHardStep"]
 
@@ -26,8 +27,6 @@ __all__ = ["IncrementalHardStep"]
 _NEGLIGIBLE = 1e-7
 #: Features are left out if no more than this share of them is left.
 _WORTHWHILE = 0.25
-#: Rounding errors of distances, as a share of the rows' and the centroids' squared lengths.
-_ROUNDING = 1e-12
 #: A pass over everything is as fast when more rows than this share must be measured.
 _FEW_UNCLEAR = 0.5
 #: The sums are made anew when more rows than this share have changed.
@@ -115,7 +114,8 @@ class IncrementalHardStep:
         # roots before products, which might vanish or overflow
         slack = np.sqrt(engine.row_lengths) * (4.0 * np.sqrt(heaviest) * np.sqrt(length)) + length
         assert self._narrow is not None
-        slack += _ROUNDING * (self._narrow.lengths(metric.weights[0]) + metric.longest[0])
+        lengths = self._narrow.lengths(metric.weights[0])
+        slack += PRECISION[engine.dtype].slack * (lengths + metric.longest[0])
         return slack
 
     def _measure(
@@ -129,11 +129,11 @@ class IncrementalHardStep:
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
             block = self._rows[some]
-            work = Workspace(len(block), engine.p, k)
+            work = Workspace(len(block), engine.p, k, dtype=engine.dtype)
             (distance,), _ = block_distances(block, whole, work)
             labels[some] = distance.argmin(axis=0)
-            block = narrow.rows(some)
-            work = Workspace(len(block), narrow.p, k)
+            block = narrow.rows(some).astype(narrow.dtype, copy=False)
+            work = Workspace(len(block), narrow.p, k, dtype=narrow.dtype)
             (distance,), _ = block_distances(block, part, work)
             nearest[some] = distance[labels[some], np.arange(len(some))]
 

@@ -11,7 +11,9 @@ blocks come from is the engine's business. Rows are centred (and scaled) before 
 Blocks are contiguous, so that every operation on them is one long loop, and their squares are made
 where they are used, in the cache: reading them from memory takes longer. Where values are missing a
 block has 0 in their place, and behind its columns marks that tell what is observed: one product
-then gives distances over observed entries, and one the sums and the weights of these.
+then gives distances over observed entries, and one the sums and the weights of these. Blocks may be
+of single precision; products and powers are then too, while sums over blocks and sums of distances
+are of double precision.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dgemm
 from scipy.sparse import csc_array
 
 from ewp.common.types import Array
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
+from ewp.engine.precision import DOUBLE, PRECISION
 
 __all__ = [
     "Metric",
@@ -43,23 +45,12 @@ __all__ = [
 #: Rows of a product with memberships: OpenBLAS takes memory for longer ones, which is dear where
 #: the allocator gives it back at once, as on the workers of a cluster.
 _PIECE = 2000
-#: Powers of 2 below this are not worth their time: subnormal numbers slow exp and GEMM by factors.
-_LOWEST_EXPONENT = -900.0
 #: Memberships of so few pairs of a row and a centroid are made for all runs at once.
 _FEW_PAIRS = 4096
-#: From this many clusters on hard memberships are a sparse matrix: a dense one has too many zeros.
-_MANY = 32
-#: Beyond this many quarters a power takes longer by products than by log and exp.
-_MOST_QUARTERS = 2**12
-#: Squared distances below this share of the row's squared length have lost digits to cancellation
-#: (the centroid is then about as long as the row) and are recomputed from differences.
-_SMALL = 4e-6
+#: Rows of single precision of which sparse products make sums at once.
+_LONGEST_SUM = 8192
 #: Up to so many features the centroids are multiplied column by column.
 _TRANSPOSED = 1024
-#: Squared distances are floored at this share of the data's scale: smaller ones are rounding errors
-#: of the coordinates themselves.
-_FLOOR = float(np.finfo(np.float64).eps) ** 2
-_TINY = float(np.finfo(np.float64).tiny)
 #: Entries of differences that are made at once.
 _DIFFERENCES = 2**18
 
@@ -77,7 +68,8 @@ class Metric:
     theta : ndarray of shape (runs, k, p)
         Centroids in the coordinates of the blocks.
     weights : ndarray of shape (runs, p)
-        Diagonals of the metrics, ``d_ij = sum_l weights_l (x_il - theta_jl)**2`` in every run.
+        Diagonals of the metrics, ``d_ij = sum_l weights_l (x_il - theta_jl)**2`` in every run; of
+        the type of the blocks, as `product` and `length` are.
     product : ndarray of shape (runs * k, p + h)
         What rows are multiplied by, ``-2 theta * weights``, one run after the other, and their
         marks, ``weights * theta**2``.
@@ -114,6 +106,7 @@ class Metric:
         total: float,
         divergence: BregmanDivergence = SQUARED_EUCLIDEAN,
         columns: np.ndarray | None = None,
+        dtype: np.dtype[Any] = DOUBLE,
     ) -> Metric:
         """Fold the weights into the centroids.
 
@@ -128,6 +121,8 @@ class Metric:
         divergence : BregmanDivergence
         columns : ndarray of int, shape (h,), optional
             Columns with missing values; their squares are over observed ones.
+        dtype : numpy.dtype
+            Type of the blocks.
         """
         runs, k, p = theta.shape
         columns = _no_columns() if columns is None else columns
@@ -144,8 +139,17 @@ class Metric:
             added[..., columns] = 0.0
             length = added.sum(axis=-1)
         spread = np.array([float(squares @ w) / total for w in weights])
-        floor = np.maximum(_FLOOR * (spread + longest), _TINY)
+        precision = PRECISION[dtype]
+        floor = np.maximum(precision.floor * (spread + longest), precision.tiny)
+        if dtype != DOUBLE:
+            weights, length = _normal(weights, dtype), length.astype(dtype)
+            product = _normal(product, dtype)
         return cls(theta, weights, product, length, longest, floor, runs, k, divergence, columns)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the blocks."""
+        return self.product.dtype
 
 
 class RunStatistics(NamedTuple):
@@ -247,6 +251,11 @@ class Statistics:
         )
 
 
+def _normal(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return values in another type and the same layout, 0 for those below its normal numbers."""
+    return np.where(np.abs(values) < PRECISION[dtype].tiny, 0.0, values).astype(dtype)
+
+
 def _entry_mass(stats: Statistics | RunStatistics) -> Array:
     mass = stats.mass[..., None]
     if not len(stats.columns):
@@ -264,16 +273,18 @@ StepFunction = Callable[..., Statistics]
 class Workspace:
     """Buffers for blocks of at most `rows` rows and `runs` runs, allocated once for a whole fit.
 
-    The blocks have `p` columns, marks of observed values among them.
+    The blocks have `p` columns, marks of observed values among them, and are of type `dtype`.
     """
 
-    def __init__(self, rows: int, p: int, k: int, runs: int = 1) -> None:
-        self.k, self.p, self.runs = k, p, runs
-        self._rows = np.empty((2, rows * p))
-        self._pairs = np.empty((3, runs * k * rows))
-        self._vectors = np.empty((5, runs * rows))
-        self.sums = np.empty((runs * k, p))
-        self.ones = np.ones(max(rows, k))
+    def __init__(
+        self, rows: int, p: int, k: int, runs: int = 1, dtype: np.dtype[Any] = DOUBLE
+    ) -> None:
+        self.k, self.p, self.runs, self.dtype = k, p, runs, dtype
+        self._rows = np.empty((2, rows * p), dtype)
+        self._pairs = np.empty((3, runs * k * rows), dtype)
+        self._vectors = np.empty((5, runs * rows), dtype)
+        self.sums = np.empty((runs * k, p), dtype)
+        self.ones = np.ones(max(rows, k), dtype)
 
     def rows(self, i: int, count: int) -> Array:
         """Return the i-th of two buffers for `count` rows, contiguous."""
@@ -341,27 +352,29 @@ def _distances(
     _add_product(block, metric.product, distance.reshape(-1, count))
     nearest = distance.min(axis=1, out=work.vectors(1, metric.runs, count))
     least, longest = nearest.min(axis=1), length.max(axis=1)
-    if (least < np.maximum(longest * _SMALL, metric.floor)).any():
+    precision = PRECISION[metric.dtype]
+    if (least < np.maximum(longest * precision.small, metric.floor)).any():
         _recompute_small(block, distance, nearest, length, metric)
         nearest.min(axis=1, out=least)
     # no distance exceeds the largest to the centre and back, twice over for rounding
-    least /= np.maximum(4.0 * (longest + metric.longest), _TINY)
+    least /= np.maximum(4.0 * (longest + metric.longest), precision.tiny)
     return distance, nearest, least
 
 
 def _add_product(block: Array, product: Array, distance: Array) -> None:
     """Add the product of centroids and rows to distances, in place; all arrays are contiguous."""
+    gemm = PRECISION[block.dtype].gemm
     if product.flags.f_contiguous:
-        dgemm(1.0, block.T, product, 1.0, distance.T, 1, 1, 1)
+        gemm(1.0, block.T, product, 1.0, distance.T, 1, 1, 1)
     else:
-        dgemm(1.0, block.T, product.T, 1.0, distance.T, 1, 0, 1)
+        gemm(1.0, block.T, product.T, 1.0, distance.T, 1, 0, 1)
 
 
 def _recompute_small(
     block: Array, distance: Array, nearest: Array, length: Array, metric: Metric
 ) -> None:
     """Replace cancelled distances by what differences give, in place."""
-    small = np.maximum(length * _SMALL, metric.floor[:, None])
+    small = np.maximum(length * PRECISION[metric.dtype].small, metric.floor[:, None])
     runs, rows = np.nonzero(nearest < small)
     pair, centroid = np.nonzero(distance[runs, :, rows] < small[runs, rows, None])
     b, i = runs[pair], rows[pair]
@@ -396,6 +409,10 @@ def hard_sums(labels: np.ndarray, k: int, row_mass: Array, block: Array) -> Arra
     """
     runs = int(np.prod(labels.shape[:-1]))
     count = len(block)
+    if count > _LONGEST_SUM and block.dtype != DOUBLE:
+        pieces = (slice(i, i + _LONGEST_SUM) for i in range(0, count, _LONGEST_SUM))
+        parts = (hard_sums(labels[..., i], k, row_mass[..., i], block[i]) for i in pieces)
+        return sum(parts, start=np.zeros((*labels.shape[:-1], k, block.shape[1])))
     place = labels.reshape(runs, count) + k * np.arange(runs)[:, None]
     mass = np.broadcast_to(row_mass, labels.shape).reshape(runs, count)
     ends = np.arange(0, runs * count + 1, runs)
@@ -408,13 +425,15 @@ def _raise(ratio: Array, exponent: float, least: float, out: Array) -> None:
     """Raise ratios in [least, 1] to a power above 1.
 
     Multiples of a quarter are made of square roots and products, which are vectorised on every
-    processor; NumPy's log and exp of float64 are only where there is AVX-512.
+    processor; NumPy's log and exp of float64 are only where there is AVX-512, those of float32
+    everywhere.
     """
-    lowest = 2.0 ** (_LOWEST_EXPONENT / exponent)
+    lowest = 2.0 ** (PRECISION[ratio.dtype].lowest_exponent / exponent)
     if least < lowest:
         np.maximum(ratio, lowest, out=ratio)
     quarters = 4.0 * exponent
-    if quarters > _MOST_QUARTERS or not quarters.is_integer():
+    most = PRECISION[ratio.dtype].most_quarters
+    if quarters > most or not quarters.is_integer():
         np.log(ratio, out=out)
         out *= exponent
         np.exp(out, out=out)
@@ -485,7 +504,7 @@ def block_statistics(
     dense: np.ndarray = np.arange(runs)
     if hard.any():
         into.power[hard] += from_nearest[hard]
-        if k < _MANY:
+        if k < PRECISION[metric.dtype].many:
             every: list[Any] = np.flatnonzero(hard).tolist() if len(soft) else [slice(None)]
             for b in every:
                 _hard_memberships(phi[b], distance[b], nearest[b], row_mass[b])
@@ -543,7 +562,7 @@ def _soft_memberships(
     _raise(ratio, 1.0 - s, least, phi)
     np.matmul(work.ones[:k], phi, out=row_mass)
     inverse = np.divide(1.0, row_mass, out=q)
-    into.softness[b] += float(mass @ np.subtract(1.0, inverse, out=inverse))
+    into.softness[b] += _weighted_sum(np.subtract(1.0, inverse, out=inverse), mass)
     np.einsum("ji,ji->i", distance, phi, out=q)
     np.multiply(nearest, k, out=mean)
     np.divide(q, mean, out=mean)
@@ -551,7 +570,7 @@ def _soft_memberships(
     mean /= s
     np.exp(mean, out=mean)
     mean *= nearest
-    into.power[b] += float(mass @ mean)
+    into.power[b] += _weighted_sum(mean, mass)
     factor = np.divide(mean, q, out=q)
     if sample_weight is not None:
         factor *= sample_weight
@@ -578,11 +597,11 @@ def _soft_memberships_of_runs(
         work.vectors(1, runs, count)[which],
         work.vectors(2, runs, count)[which],
     )
-    k, exponent = distance.shape[1], s[which, None]
+    k, exponent = distance.shape[1], s[which, None].astype(phi.dtype)
     np.divide(nearest[:, None, :], distance, out=phi)
     np.log(phi, out=phi)
     phi *= (1.0 - exponent)[:, None, :]
-    np.maximum(phi, _LOWEST_EXPONENT * math.log(2.0), out=phi)
+    np.maximum(phi, PRECISION[phi.dtype].lowest_exponent * math.log(2.0), out=phi)
     np.exp(phi, out=phi)
     np.add.reduce(phi, axis=1, out=row_mass)
     into.softness[which] += _weighted_sums(1.0 - 1.0 / row_mass, mass)
@@ -601,8 +620,17 @@ def _soft_memberships_of_runs(
         work.vectors(2, runs, count)[which] = row_mass
 
 
+def _weighted_sum(values: Array, mass: Array) -> float:
+    """Sum over the rows of one run."""
+    if values.dtype != DOUBLE:
+        return float(np.multiply(values, mass, dtype=np.float64).sum())
+    return float(mass @ values)
+
+
 def _weighted_sums(values: Array, mass: Array) -> Array:
     """Sums over the rows, (runs,), with weights that are the same for all runs or not."""
+    if values.dtype != DOUBLE:
+        values, mass = values.astype(np.float64), mass.astype(np.float64)
     sums: Array = values @ mass if mass.ndim == 1 else np.einsum("bi,bi->b", values, mass)
     return sums
 

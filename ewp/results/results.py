@@ -42,6 +42,7 @@ from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.array import centroid_distances, nearest_centroids
+from ewp.engine.precision import precision_for
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
 from ewp.results.annotation import AnnotateMixin
@@ -247,6 +248,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             "random_state": given.random_state,
             "missing": given.missing,
             "robust": given.robust,
+            "dtype": given.dtype,
         }
         if self.selection is not None:
             plain["selection"] = copy.deepcopy(self.selection)
@@ -412,11 +414,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         Returns
         -------
         pandas.DataFrame or numpy.ndarray of shape (n, k)
-            A DataFrame where X has row names (pandas, AnnData), else an array.
+            A DataFrame where X has row names (pandas, AnnData), else an array; float32 if X is.
         """
         X = in_memory(X)
-        squared = centroid_distances(self.to_columns(self.checked(X)), *self.metric())
-        d = np.sqrt(np.maximum(squared, 0.0))
+        values = self.checked(X)
+        squared = centroid_distances(self.to_columns(values), *self.metric())
+        d = np.sqrt(np.maximum(squared, 0.0)).astype(precision_for(values, None), copy=False)
         rows = row_names(X)
         return d if rows is None else pd.DataFrame(d, index=rows, columns=self.centroids.index)
 

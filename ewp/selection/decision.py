@@ -20,13 +20,20 @@ import numpy as np
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.types import Array
 from ewp.data.canonical import distinct_groups
-from ewp.display.evidence import Evidence
+from ewp.display.evidence import Evidence, Separation
 from ewp.display.formatting import counted, short
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
-from ewp.selection.criteria import CRITERIA, CommonPasses, Criterion, OwnCriterion, Score
+from ewp.selection.criteria import (
+    CRITERIA,
+    CommonPasses,
+    Criterion,
+    OwnCriterion,
+    Predictive,
+    Score,
+)
 from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.search import (
     MIN_LEAD,
@@ -37,6 +44,7 @@ from ewp.selection.search import (
     score_candidates,
     within_tolerance,
 )
+from ewp.selection.separation import least_separated
 from ewp.solver.fit import FitOptions, WarmStart
 from ewp.solver.sparse_starts import has_wide_shape
 
@@ -228,6 +236,8 @@ class SelectionOptions:
     n_lams: int = 10
     #: Whether an interrupted selection is decided by the replicates that are finished.
     partial: bool = True
+    #: Whether to ask how well the clusters are separated, two by two.
+    separation: bool = False
 
     @property
     def needs_all_rows(self) -> bool:
@@ -302,6 +312,8 @@ class SelectionOutcome:
         Every replicate's score by the candidate that the others choose.
     evidence : Evidence or None
         What held-out rows say of more than one cluster, where the criterion holds rows out.
+    separation : Separation or None
+        What they say of the two clusters that are separated least, where that was asked.
     """
 
     entries: list[Candidate]
@@ -313,6 +325,7 @@ class SelectionOutcome:
     found: list[WarmStart] = dataclasses.field(default_factory=list)
     nested: list[Score] = dataclasses.field(default_factory=list)
     evidence: Evidence | None = None
+    separation: Separation | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -465,11 +478,14 @@ def select_candidate(
     rows = array_engine(X, weight, decision.chosen.family.scale, options.prior)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
     nested = nested_scores(competing(entries))
-    evidence = None
+    evidence, separation = None, None
     if criterion.over_one_cluster and options.n_clusters > 1:
         evidence = Evidence(*corrected_mean(nested), options.n_clusters)
+        if selection.separation and isinstance(criterion, Predictive):
+            again = criterion.replicates(X, weight, np.random.default_rng(_SEED))
+            separation = least_separated(again, nested)
     return SelectionOutcome(
-        entries, decision, criterion, rule, total, complete, found, nested, evidence
+        entries, decision, criterion, rule, total, complete, found, nested, evidence, separation
     )
 
 

@@ -1,4 +1,7 @@
-"""The last digits of a fit whose clusters lie very far apart.
+"""The last digits of a fit: in single precision, and where clusters lie very far apart.
+
+A fit in single precision ends with steps in double precision, from where it came to: they are few,
+and what is returned is a fixed point of the data to the last digit. `end_in_double` takes them.
 
 A step takes the dispersions from sums of squares about the mean of all rows, which are as large as
 the distances between the clusters: where these are some 1e6 times the spread within, the digits
@@ -15,15 +18,44 @@ from scipy.special import entr
 
 from ewp.engine.base import Engine
 from ewp.engine.kernel import RunStatistics
-from ewp.solver.iterate import Solution, TraceRow, centroid_step
+from ewp.solver.iterate import Solution, TraceRow, centroid_step, iterate
+from ewp.solver.schedules import Hard
 from ewp.solver.weights import WeightRule
 
-__all__ = ["digits_are_lost", "settle_digits"]
+__all__ = ["digits_are_lost", "end_in_double", "settle_digits"]
 
 #: Rounding errors of a sum of squares, as a share of it.
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 #: Changes of the weights (total variation) that nobody would see.
 _NEGLIGIBLE = 1e-6
+
+
+def end_in_double(
+    engine: Engine, solution: Solution, rule: WeightRule, *, max_iter: int, tol: float
+) -> Solution:
+    """Go on from a solution of the limit problem in single precision.
+
+    Parameters
+    ----------
+    engine : Engine
+        Of double precision.
+    solution : Solution
+        One that has not converged is only looked at.
+    rule : WeightRule
+    max_iter, tol
+        As in `ewp.solver.iterate`.
+
+    Returns
+    -------
+    Solution
+        Its trace goes on in the phase "finish".
+    """
+    steps = max_iter if solution.converged else 0
+    theta, weights = solution.theta, solution.weights
+    found = iterate(engine, theta, weights, rule, Hard(), max_iter=steps, tol=tol)
+    found.trace = [*solution.trace[:-1], *found.trace]
+    found.n_iter += solution.n_iter
+    return found
 
 
 def digits_are_lost(stats: RunStatistics, solution: Solution, rule: WeightRule) -> bool:

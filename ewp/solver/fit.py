@@ -24,7 +24,7 @@ from ewp.engine import array_engine
 from ewp.engine.base import Engine, Partition, RowEngine
 from ewp.engine.kernel import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
-from ewp.solver.differences import digits_are_lost, settle_digits
+from ewp.solver.differences import digits_are_lost, end_in_double, settle_digits
 from ewp.solver.iterate import Solution, step_of_run
 from ewp.solver.multistart import Multistart, StartRecord, multistart
 from ewp.solver.polish import PolishEffort
@@ -70,6 +70,7 @@ class FitOptions:
     progress: bool | None = None
     missing: str = "error"
     robust: str | None = None
+    dtype: str | None = None
 
     def settle(
         self,
@@ -296,6 +297,10 @@ def solve(
         sparse=sparse,
         on_step=on_step,
     )
+    exact = engine.in_double()
+    if exact is not engine and math.isinf(best.trace[-1].s):
+        best = end_in_double(exact, best, rule, max_iter=max_iter, tol=tol)
+    engine = exact
     stats = _canonical(engine, best, rule.metric(best.weights))
     if math.isinf(best.trace[-1].s) and digits_are_lost(stats, best, rule):
         best = settle_digits(engine, best, rule, max_iter=max_iter, tol=tol)
@@ -398,6 +403,7 @@ def fit_engine(
         sparse=_sparse_starts(engine, options, rule),
         on_step=on_step,
     )
+    engine = engine.in_double()
     centroids = engine.to_data_units(solution.theta)
     made = engine.decorrelation
     within = None

@@ -19,6 +19,7 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.engine.base import Engine, RowMass
 from ewp.engine.kernel import RunStatistics, Statistics, StepFunction
+from ewp.engine.precision import DOUBLE
 from ewp.solver.schedules import Schedule
 from ewp.solver.weights import WeightRule
 
@@ -34,6 +35,9 @@ __all__ = [
 
 #: Squared distances of up to so many times the least are rounding errors of a mean.
 _EXACT = 1e4
+#: In single precision a run ends after so many steps at the limit none of which lowers the
+#: objective by this share of the sum of distances.
+_PATIENCE, _NOTICED = 3, 1e-8
 
 
 @dataclass(frozen=True)
@@ -246,7 +250,8 @@ def iterate_runs(
     tol : float
         A fixed point is reached when the centroids move by at most `tol` in units of the
         columns' standard deviations (root mean square over the features), and the weights by at
-        most `tol` in total variation.
+        most `tol` in total variation; in single precision also when the objective at the limit
+        has stopped falling.
     mass : RowMass, optional
         Weights of the rows in every run; by default the sample weights in all of them.
     finish : str
@@ -276,6 +281,8 @@ def iterate_runs(
         finish=finish,
     )
     alive = np.arange(runs)
+    # in single precision rows may change sides for ever, and the objective stays where it is
+    lowest, idle = np.full(runs, np.inf), np.zeros(runs, dtype=int)
     for step in range(max_iter + 1):
         stats = statistics(theta, rule.metric(weights), s, mass)
         new_theta, dispersion, empty = centroid_step(stats, theta)
@@ -292,6 +299,13 @@ def iterate_runs(
         delta_weights = 0.5 * np.abs(new_weights - weights).sum(axis=1)
         final = schedule.is_final(s)
         done = final & (delta_theta <= tol) & (delta_weights <= tol)
+        if engine.dtype != DOUBLE:
+            value = np.where(hard, stats.nearest, np.inf)
+            value += rule.penalty(weights)
+            fallen = value < lowest - _NOTICED * stats.nearest
+            idle = np.where(hard & ~fallen, idle + 1, 0)
+            lowest = np.minimum(lowest, value)
+            done |= idle >= _PATIENCE
         last = step == max_iter
         if trace or last or done.any():
             penalty = rule.penalty(weights)
@@ -312,6 +326,7 @@ def iterate_runs(
                 return found
             alive, total = alive[kept], total[kept]
             new_theta, new_weights, s = new_theta[kept], new_weights[kept], s[kept]
+            lowest, idle = lowest[kept], idle[kept]
             softness = stats.softness[kept] / total
             rule, schedule = rule.take(kept), schedule.take(kept)
             mass = None if mass is None else mass.take(kept)

@@ -21,6 +21,7 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine, RowEngine, RowMass
+from ewp.engine.precision import DOUBLE, PRECISION
 from ewp.solver.breathing import WeightedPoints, breathing_kmeans
 from ewp.solver.iterate import Solution, iterate, iterate_runs
 from ewp.solver.schedules import Hard
@@ -48,6 +49,8 @@ _FEWEST_ROWS = 2000
 _SEARCH_BYTES = 16 * 2**20
 #: Distances of so many pairs of a row and a centroid are held at once.
 _PAIRS_AT_ONCE = 2**20
+#: Objectives that differ by less than this share are equal, unless said otherwise.
+_ROUNDING = PRECISION[DOUBLE].objective
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,8 @@ def polish(
         found = _rounds(sample, begin, rule, rng, effort, descend)
     if found is begin:
         return solution
-    return lower(solution, descend(engine, found.theta, found.weights))
+    end = descend(engine, found.theta, found.weights)
+    return lower(solution, end, PRECISION[engine.dtype].objective)
 
 
 def polish_runs(
@@ -178,6 +182,7 @@ def polish_runs(
     best = list(solutions)
     if not best:
         return best
+    rounding = PRECISION[engine.dtype].objective
     failures = np.zeros(len(best), dtype=int)
     patience = len(effort.sharpness)
     for _ in range(3 * effort.rounds):
@@ -205,9 +210,9 @@ def polish_runs(
         )
         for i, b in enumerate(numbers):
             children = np.flatnonzero(of_run == i)
-            child = int(children[first_lowest(found.objective[children])])
-            if _is_lower(float(found.objective[child]), best[b].objective):
-                best[b] = lower(best[b], found.run(child))
+            child = int(children[first_lowest(found.objective[children], rounding)])
+            if _is_lower(float(found.objective[child]), best[b].objective, rounding):
+                best[b] = lower(best[b], found.run(child), rounding)
                 failures[b] = 0
             else:
                 failures[b] += 1
@@ -256,25 +261,25 @@ def _propose(
     return proposed.reshape(-1, k, p), weights[of_run], of_run
 
 
-def _is_lower(objective: Any, than: Any) -> Any:
+def _is_lower(objective: Any, than: Any, rounding: float = _ROUNDING) -> Any:
     """Whether an objective is lower by more than rounding errors."""
-    return objective < than - 1e-13 * np.abs(than)
+    return objective < than - rounding * np.abs(than)
 
 
-def first_lowest(objective: Array) -> np.ndarray:
+def first_lowest(objective: Array, rounding: float = _ROUNDING) -> np.ndarray:
     """Positions of the lowest objectives along the last axis, the first of equals.
 
     Ends in one partition differ by rounding errors alone, but not in the order of their clusters,
     from which a search goes on: which of them is taken may not depend on the order of sums.
     """
     lowest = objective.min(axis=-1, keepdims=True)
-    first: np.ndarray = np.argmin(_is_lower(lowest, objective), axis=-1)
+    first: np.ndarray = np.argmin(_is_lower(lowest, objective, rounding), axis=-1)
     return first
 
 
-def lower(solution: Solution, candidate: Solution) -> Solution:
+def lower(solution: Solution, candidate: Solution, rounding: float = _ROUNDING) -> Solution:
     """Return the solution, or a candidate whose objective is lower, with the trace of both."""
-    if not _is_lower(candidate.objective, solution.objective):
+    if not _is_lower(candidate.objective, solution.objective, rounding):
         return solution
     if candidate.trace:
         down = [row for row in candidate.trace if row.f_inf <= solution.objective]
@@ -332,7 +337,7 @@ def _rounds(
     for number, power in enumerate(metrics):
         fresh = number % len(effort.sharpness) > 0
         candidate = descend(engine, *search(engine, solution, power, rule, rng, fresh=fresh))
-        better = lower(solution, candidate)
+        better = lower(solution, candidate, PRECISION[engine.dtype].objective)
         failures = failures + 1 if better is solution else 0
         if failures == len(effort.sharpness):
             break
@@ -352,6 +357,7 @@ def _as_heavy(sample: RowEngine, total: float) -> ArrayEngine:
         n_jobs=sample.n_jobs,
         keep=False,  # the sample itself has a prepared copy already
         missingness=sample.missingness,
+        dtype=sample.dtype,
     )
 
 

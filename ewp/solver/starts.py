@@ -30,7 +30,7 @@ _AT_ONCE = 2**21
 
 def draw(mass: Array, uniform: Array) -> np.ndarray:
     """Positions with probabilities proportional to `mass`, for uniform numbers in [0, 1)."""
-    cumulated = np.cumsum(mass)
+    cumulated = np.cumsum(mass, dtype=np.float64)
     position = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
     return np.minimum(position, len(mass) - 1)
 

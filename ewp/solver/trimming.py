@@ -221,13 +221,16 @@ def fit_trimmed(
         found = fit_engine(engine, options, rng, known=known, on_step=on_step)
         objectives.append(found.solution.objective)
         theta = engine.to_engine_units(found.centroids)
-        distance = engine.assign(theta, found.weights)[1]
+        exact = engine.in_double()
+        distance = exact.assign(theta, found.weights)[1]
         nearest = core_of(distance, mass, share)
         if (nearest == kept).all() or len(objectives) == _MOST_ROUNDS:
             break
         kept = nearest
         engine = engine.reweighted(np.where(kept, 1.0 if mass is None else mass, 0.0))
         # sums of squares of the new core about the old centroids are what its weights come from
-        about = engine.deviations(engine.to_engine_units(found.centroids), found.weights)
+        about = engine.in_double().deviations(
+            engine.to_engine_units(found.centroids), found.weights
+        )
         known = [WarmStart(found.centroids, about.squares * engine.scale**2)]
     return Trimmed(found, kept, distance, tuple(objectives))

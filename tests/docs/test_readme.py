@@ -18,6 +18,7 @@ HOW_TO = sorted((ROOT / "vignettes" / "site" / "howto").glob("*.md"))
 #: Pages that show what their code prints.
 SHOWING = {
     "README",
+    "choose_k",
     "compare_methods",
     "correlated_features",
     "data_frames",
@@ -26,6 +27,7 @@ SHOWING = {
     "outliers",
     "refine",
     "reports",
+    "single_precision",
     "test_differences",
     "uncertainty",
 }

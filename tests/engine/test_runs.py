@@ -16,6 +16,7 @@ from ewp.engine import kernel
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.engine.kernel import Statistics
+from ewp.engine.precision import DOUBLE, PRECISION
 from tests.support import reference
 
 EXPONENTS = (-0.3, -1.0, -2.25, -9.7, -130.0, -np.inf)
@@ -57,13 +58,14 @@ def assert_as_defined(case, rtol=1e-9):
 
 
 @pytest.mark.parametrize("few_pairs", [0, kernel._FEW_PAIRS])
-@pytest.mark.parametrize("many", [1, kernel._MANY])
+@pytest.mark.parametrize("many", [1, PRECISION[DOUBLE].many])
 @given(passes())
 @BOUNDED
 def test_sums_are_those_of_the_definition_in_every_run(few_pairs, many, case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "_FEW_PAIRS", few_pairs)
-        patch.setattr(kernel, "_MANY", many)
+        precision = PRECISION[DOUBLE]._replace(many=many)
+        patch.setitem(PRECISION, DOUBLE, precision)
         assert_as_defined(case)
 
 

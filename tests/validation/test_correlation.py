@@ -61,6 +61,20 @@ def test_few_of_the_genes_differ_between_the_classes():
     assert np.median(between[:relevant]) > 4 * np.median(between[relevant:])
 
 
+@pytest.mark.parametrize("difference", recipes.DIFFERENCES)
+def test_clusters_that_differ_are_six_standard_deviations_apart(difference):
+    X = recipes.unequal(difference, 2, 3)
+    np.testing.assert_array_equal(X, recipes.unequal(difference, 2, 3))
+    # sizes of 1 and 6 in 7 of 120 rows
+    first = int(120 / 7) if difference.startswith("sizes") else 60
+    one, two = X[:first], X[first:]
+    line = two.mean(axis=0) - one.mean(axis=0)
+    along = [(part @ line / np.linalg.norm(line)).std() for part in (one, two)]
+    assert np.linalg.norm(line) / np.mean(along) == pytest.approx(6.0, rel=0.15)
+    ratio = np.sqrt(np.trace(np.cov(two.T)) / np.trace(np.cov(one.T)))
+    assert ratio == pytest.approx(4.0 if difference.startswith("volumes") else 1.0, rel=0.25)
+
+
 # -- what the study needs from elsewhere ------------------------------------------------------
 
 
@@ -107,6 +121,11 @@ def found_by(cell):
         return {"chosen": 3 if inputs["cloud"].startswith("uniform") and inputs["seed"] > 4 else 1}
     if task == "structure.number_separated":
         return {"chosen": inputs["k"] if inputs["distance"] > 4 else 2}
+    if task == "structure.number_unequal":
+        volumes = inputs["difference"].startswith("volumes")
+        return {"chosen": 1 if volumes and inputs["k"] == 5 else inputs["k"]}
+    if task == "structure.number_on_real":
+        return {"chosen": 2, "classes": 3}
     if task == "correlation.on_real" and inputs["name"] in NMI:
         default, refined, plain = NMI[inputs["name"]]
         return {
@@ -136,6 +155,8 @@ def found_by(cell):
 def section(monkeypatch):
     monkeypatch.setattr(correlation, "available", lambda: SETS[0])
     monkeypatch.setattr(correlation, "further", lambda: SETS[1])
+    monkeypatch.setattr(structure, "available", lambda: SETS[0])
+    monkeypatch.setattr(structure, "further", dict)
     monkeypatch.setattr(correlation, "has_mclust", lambda: True)
     return correlation.correlation_section(Given(found_by))
 
@@ -147,6 +168,7 @@ def test_aims_are_judged_by_the_cells(section):
         "**missed**",  # spectral clustering is at 0.20, not below
         "**missed**",  # the cube has 3 in half of the draws
         "reached",
+        "**missed**",  # five clusters of different volumes
         "reached",  # 0.55
         "reached",  # 0.70
         "reached",  # one set below k-means
@@ -159,10 +181,11 @@ def test_aims_are_judged_by_the_cells(section):
     assert texts[0] == "0.800 in factor noise"
     assert texts[1] == "at most 0.200 (spectral, factor noise)"
     assert texts[2] == "lowest 50 % (uniform cube, p = 4), 10 draws each"
-    assert texts[6] == "1 among 3 (wine)"
-    assert texts[7:9] == ["−0.033 on 3 sets", "at worst −0.200 (seeds)"]
-    assert "3.0 × that at 100 × 5,000" in texts[10]
-    assert section.verdict.text.startswith("5 of 11 aims are reached; missed: correlated noise")
+    assert texts[4] == "lowest 75 % (volumes, sd 0.5 to 2), 40 draws each"
+    assert texts[7] == "1 among 3 (wine)"
+    assert texts[8:10] == ["−0.033 on 3 sets", "at worst −0.200 (seeds)"]
+    assert "3.0 × that at 100 × 5,000" in texts[11]
+    assert section.verdict.text.startswith("5 of 12 aims are reached; missed: correlated noise")
 
 
 def test_tables_hold_means_and_counts(section):
@@ -174,7 +197,11 @@ def test_tables_hold_means_and_counts(section):
     apart = frame(section, 3).set_index("closest centres")
     assert apart.index.tolist() == ["6 sd", "5 sd", "4 sd"]
     assert apart.loc["4 sd", ["k = 2, %", "k = 8, %"]].tolist() == ["100", "0"]
-    real = frame(section, 4).set_index("data")
+    differ = frame(section, 4).set_index("difference")
+    assert differ.loc["volumes, sd 0.5 to 2", ["k = 4, %", "k = 5, %"]].tolist() == ["100", "0"]
+    assert (differ["draws of each k"] == "10").all()
+    assert frame(section, 5).to_numpy().tolist() == [["iris", "3", "2"], ["wine", "3", "2"]]
+    real = frame(section, 6).set_index("data")
     assert real.loc["mean of 2: the paper's sets", "default"] == "0.550"
 
 

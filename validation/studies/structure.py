@@ -1,8 +1,9 @@
 """The number of clusters that is chosen where there is one, and where there are 2 to 8.
 
-Clouds that are one cluster by construction, correlated, bounded, skewed or with heavy tails; and
-Gaussian clusters whose closest centres are some standard deviations apart. `select_k` has its
-defaults, numbers 1 to 8. What it finds is shown by `validation.studies.correlation`.
+Clouds that are one cluster by construction, correlated, bounded, skewed or with heavy tails;
+Gaussian clusters whose closest centres are some standard deviations apart, alike or of unequal
+sizes and covariances; and real sets. `select_k` has its defaults, numbers 1 to 8. What it finds is
+shown by `validation.studies.correlation`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import pandas as pd
 
 import ewp
 from validation.cells import Cell, Store
+from validation.data import available, further, load, load_further
 from validation.page import Table
-from validation.recipes import SINGLE, separated
+from validation.recipes import DIFFERENCES, SINGLE, separated, unequal
 from validation.summaries import frame_of
 
 __all__ = [
@@ -23,17 +25,23 @@ __all__ = [
     "Part",
     "cloud_cells",
     "number_on_cloud",
+    "number_on_real",
     "number_separated",
+    "number_unequal",
     "numbers",
     "rank_of",
+    "real_cells",
     "separated_cells",
     "texts",
+    "unequal_cells",
 ]
 
 CLOUDS = 20
 DRAWS = 10
 DISTANCES = (6.0, 5.0, 4.0)
 NUMBERS = range(2, 9)
+UNEQUAL_NUMBERS = range(2, 6)
+_QUICK_SETS = ("iris", "wine")
 _SHARE = 90
 #: Shares of fewer draws are not judged.
 _LEAST_DRAWS = 10
@@ -71,6 +79,28 @@ def separated_cells() -> list[Cell]:
     ]
 
 
+def unequal_cells() -> list[Cell]:
+    """The number of clusters where they are not alike."""
+    return [
+        Cell(
+            "structure.number_unequal",
+            {"difference": difference, "k": k, "seed": seed},
+            rank=rank_of(seed, quick=k == 3),
+        )
+        for seed in range(DRAWS)
+        for difference in DIFFERENCES
+        for k in UNEQUAL_NUMBERS
+    ]
+
+
+def real_cells() -> list[Cell]:
+    """The number of clusters on the real sets at hand."""
+    return [
+        Cell("structure.number_on_real", {"name": name, "data": data}, int(name not in _QUICK_SETS))
+        for name, data in {**available(), **further()}.items()
+    ]
+
+
 def number_on_cloud(cloud: str, seed: int) -> dict[str, int]:
     """Number of clusters that `ewp.select_k` takes on a cloud without clusters.
 
@@ -93,6 +123,30 @@ def number_separated(k: int, distance: float, seed: int) -> dict[str, int]:
         As in `validation.recipes.separated`.
     """
     return {"chosen": int(ewp.select_k(separated(k, distance, seed), random_state=seed).k)}
+
+
+def number_unequal(difference: str, k: int, seed: int) -> dict[str, int]:
+    """Number of clusters that `ewp.select_k` takes on clusters that are not alike.
+
+    Parameters
+    ----------
+    difference, k, seed
+        As in `validation.recipes.unequal`.
+    """
+    return {"chosen": int(ewp.select_k(unequal(difference, k, seed), random_state=seed).k)}
+
+
+def number_on_real(name: str, data: str) -> dict[str, int]:
+    """Number of clusters that `ewp.select_k` takes on a real set, and that of its classes.
+
+    Parameters
+    ----------
+    name : str
+    data : str
+        Hash of the set.
+    """
+    X, y = load(name)[:2] if name in available() else load_further(name)
+    return {"chosen": int(ewp.select_k(X, random_state=0).k), "classes": len(np.unique(y))}
 
 
 def texts(frame: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
@@ -141,6 +195,25 @@ def numbers(store: Store) -> Part:
             far = apart[apart["distance"] == DISTANCES[0]].groupby("k")["right"]
             what = f"clusters {DISTANCES[0]:g} sd apart: the true k in at least {_SHARE} %"
             aims.append(_judged(what, far.mean().rename(index="k = {}".format), far))
+    differ = frame_of(store, unequal_cells())
+    if len(differ):
+        differ["right"] = 100.0 * (differ["chosen"] == differ["k"])
+        groups = differ.groupby("difference", sort=False)
+        table = texts(differ.pivot_table("right", "difference", "k", sort=False), 0)
+        shown = table.rename(columns=lambda k: f"k = {k}, %")
+        each = groups["k"].value_counts().groupby("difference").agg(["min", "max"])
+        shown.insert(0, "draws of each k", [_range(*each.loc[one]) for one in table.index])
+        caption = (
+            "`select_k` over 1 to 8 on k Gaussian clusters that differ, six standard deviations "
+            "apart: draws in which it takes the true k"
+        )
+        items.append(Table(shown.reset_index(), caption))
+        what = f"clusters of unequal sizes or covariances: the true k in at least {_SHARE} %"
+        aims.append(_judged(what, groups["right"].mean(), groups["right"]))
+    real = frame_of(store, real_cells())
+    if len(real):
+        shown = real[["name", "classes", "chosen"]].rename(columns={"name": "data"})
+        items.append(Table(shown.astype(str), "`select_k` over 1 to 8 on real sets"))
     return items, aims
 
 

@@ -82,8 +82,10 @@ select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv =
 #' Choose the number of clusters without labels
 #'
 #' For every number the penalty is chosen as in [ewp_select_lambda()], on the same folds; then the
-#' smallest number within one standard error of the best is taken. Numbers above one compete only if
-#' held-out rows speak for more than one cluster; where none does, the number is one, if that was tried.
+#' smallest number within one standard error of the best is taken. A number competes only if its clusters
+#' are separated: held-out rows of every cluster and the one next to it have to be better described as two
+#' clusters than as one. Where held-out rows speak for more than one cluster at no number, the number is one, if
+#' that was tried.
 #' With `criterion = "strength"` it is the largest number whose prediction strength is at least 0.8
 #' (Tibshirani and Walther 2005).
 #'
@@ -94,7 +96,8 @@ select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv =
 #' @return A list of class `"ewp_select_k"`: `table` (a data frame, one row per number: `k`, the penalty chosen
 #'   for it with `scaling` and `dispersion`, `mean` and `se` of the criterion, `lead` of the best
 #'   number over it and the standard error `se_lead` of this difference, and with the predictive
-#'   criterion `evidence`, whether held-out rows speak for more than one cluster), `k`,
+#'   criterion `evidence`, whether held-out rows speak for more than one cluster, and `separation`, what the two
+#'   clusters that are separated least gain over one in their place), `k`,
 #'   `evidence` (whether they do at any number; `NULL` for other criteria), `criterion`, `unit`, `rule` (in
 #'   words), `fit` (at the chosen number), `fits` (at all numbers, named), `complete` and `call`. It can
 #'   be printed and plotted.
@@ -231,13 +234,19 @@ select_k_notes <- function(x) {
     sprintf("k = %d: %s.", x$k, x$rule),
     sprintf("mean: %s.", x$unit),
     if ("lead" %in% names(x$table)) {
-      paste("lead: mean score of the best number minus that of this one, compared row by row where rows are",
-            "scored; se_lead: standard error of this difference.")
+      paste("lead: mean score of the best number that competes minus that of this one, compared row by row where",
+            "rows are scored; se_lead: standard error of this difference.")
     },
     if (!is.null(x$evidence)) {
       paste("evidence: whether held-out rows speak for more than one cluster, that is, whether their gain is more",
             "than two standard errors (corrected for fits that share most of their rows) above what k parts of a",
-            "single box-shaped cluster gain at most, 0.0759 log2(k). Numbers above one compete only with it.")
+            "single box-shaped cluster gain at most, 0.0759 log2(k). Without it at any number, k = 1.")
+    },
+    if ("separation" %in% names(x$table)) {
+      paste("separation: log-density that held-out rows of two clusters gain over one cluster in their place, for",
+            "the two that are separated least. Numbers compete whose clusters gain more than 0.038: halves of an",
+            "ellipsoid gain nothing, those of a box twice as much, and two normal clusters as much if their centres",
+            "are 2.65 standard deviations apart.")
     },
     if (isFALSE(x$evidence)) paste0("There is ", NO_CLUSTERS, "."),
     if (length(tried) > 1L && x$k == max(tried)) {

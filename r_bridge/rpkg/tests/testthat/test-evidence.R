@@ -96,6 +96,8 @@ test_that("ewp_select_k tries 1 to 8 by default and says where its number is at 
   expect_identical(chosen$table$k, 1:8)
   expect_identical(chosen$k, 3L)
   expect_true(chosen$evidence)
+  expect_true(is.na(chosen$table$separation[1L]) && chosen$table$separation[3L] > 0.038)
+  expect_output(print(chosen), "separation: log-density that held-out rows of two", fixed = TRUE)
   expect_false(any(grepl("that was tried", capture.output(print(chosen)))))
   few <- do.call(ewp_select_k, c(list(quote(x), ks = 1:3), options))
   expect_output(print(few), "3 is the largest number that was tried: more may be better.", fixed = TRUE)
