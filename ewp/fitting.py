@@ -414,7 +414,7 @@ def to_results(
     hashed = 8 * source.n * source.p <= _HASHED_BYTES
     here = source.array if isinstance(source, ArraySource) and source.in_memory else None
     clusters = pd.RangeIndex(options.n_clusters, name="cluster")
-    trace = pd.DataFrame([dataclasses.asdict(row) for row in found.solution.trace])
+    trace = pd.DataFrame([vars(row) for row in found.solution.trace])
     trace.insert(0, "iteration", range(len(trace)))
     return EWPResults(
         weights=pd.Series(found.weights, index=columns, name="weight"),

@@ -86,14 +86,14 @@ def test_table_and_summary_agree(data):
 
 def test_interruption_keeps_the_finished_numbers(data, monkeypatch):
     X, _, _ = data
-    plain = Predictive.score_all
+    plain = Predictive.score_replicates
 
     def interrupted(self, X, weight, options, *rest):
         if options[0].n_clusters == 4:
             raise KeyboardInterrupt
         return plain(self, X, weight, options, *rest)
 
-    monkeypatch.setattr(Predictive, "score_all", interrupted)
+    monkeypatch.setattr(Predictive, "score_replicates", interrupted)
     with pytest.warns(UserWarning, match="interrupted: choosing among k = 2, 3$"):
         chosen = ewp.select_k(X, [2, 3, 4, 5], cv=3, **FAST)
     assert not chosen.complete

@@ -19,7 +19,9 @@ def data():
 
 def test_interruption_keeps_what_is_finished(data, monkeypatch):
     X, _, _ = data
-    monkeypatch.setattr(Predictive, "score_all", interrupted_from(3, Predictive.score_all))
+    plain = Predictive.score_replicates
+    monkeypatch.setattr(Predictive, "at_once", lambda self, pairs: 1)
+    monkeypatch.setattr(Predictive, "score_replicates", interrupted_from(3, plain))
     with pytest.warns(UserWarning, match="interrupted"):
         chosen = ewp.select_lambda(X, 4, n_lams=3, scale="standard", random_state=0)
     assert not chosen.complete

@@ -63,7 +63,7 @@ _SUBNORMAL = 1e-290
 #: Passes over fewer entries are as fast as what would be saved of them.
 _INCREMENTAL = 2**16
 #: Memberships of the runs of one pass, of rows in memory and in a file.
-_RUN_BYTES, _FILE_RUN_BYTES = 2**21, 2**26
+_RUN_BYTES, _FILE_RUN_BYTES = 2**22, 2**26
 #: Passes of fewer products n * p * k than this are over before another process has begun.
 _WORTHWHILE = 2e7
 #: Means that float32 misses by more than this part of a standard deviation are corrected for.

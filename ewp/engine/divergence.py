@@ -93,9 +93,9 @@ class SquaredEuclidean(BregmanDivergence):
 
     def fold(self, theta: Array, weights: Array, product: Array) -> Array:
         """Fold weights into centroids, with one product less than for any divergence."""
-        np.multiply(theta, weights, out=product)
-        length: Array = np.einsum("...jl,...jl->...j", theta, product)
-        product *= -2.0
+        folded = theta * weights  # contiguous, which the product need not be
+        length: Array = np.einsum("...jl,...jl->...j", theta, folded)
+        np.multiply(folded, -2.0, out=product)
         return length
 
     def exact(self, x: Array, theta: Array) -> Array:

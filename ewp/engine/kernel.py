@@ -138,7 +138,7 @@ class Metric:
             whole[..., p:] = added[..., columns]
             added[..., columns] = 0.0
             length = added.sum(axis=-1)
-        spread = np.array([float(squares @ w) / total for w in weights])
+        spread = np.einsum("bl,l->b", weights, squares) / total
         precision = PRECISION[dtype]
         floor = np.maximum(precision.floor * (spread + longest), precision.tiny)
         if dtype != DOUBLE:
@@ -493,34 +493,40 @@ def block_statistics(
     into.nearest += from_nearest
     hard = np.isinf(s)
     soft = np.flatnonzero(~hard)
-    if len(soft) and count * k <= _FEW_PAIRS:
-        whole = slice(None) if len(soft) == runs else soft
-        of_runs = mass if mass.ndim == 1 else mass[whole]
-        _soft_memberships_of_runs(whole, s, of_runs, runs, work, into, count)
-    else:
-        for b in soft.tolist():
-            weight = sample_weight if mass.ndim == 1 else mass[b]
-            _soft_memberships(b, float(s[b]), float(bounds[b]), weight, runs, work, into, count)
+    together = count * k <= _FEW_PAIRS
     dense: np.ndarray = np.arange(runs)
-    if hard.any():
-        into.power[hard] += from_nearest[hard]
+    if len(soft) < runs:
+        # soft runs usually come first
+        first = len(soft) if hard[len(soft) :].all() else 0
+        of_hard: Any = slice(first, None) if first == len(soft) else np.flatnonzero(hard)
+        into.power[of_hard] += from_nearest[of_hard]
         if k < PRECISION[metric.dtype].many:
-            every: list[Any] = np.flatnonzero(hard).tolist() if len(soft) else [slice(None)]
+            # all at once: those of soft runs among them are written over
+            one_by_one = not together and len(soft) > 0
+            every: list[Any] = np.flatnonzero(hard).tolist() if one_by_one else [slice(first, None)]
             for b in every:
                 _hard_memberships(phi[b], distance[b], nearest[b], row_mass[b])
                 if sample_weight is not None:
                     phi[b] *= mass[..., None, :] if mass.ndim == 1 else mass[b][..., None, :]
+                row_mass[b] = mass if mass.ndim == 1 else mass[b]
         else:
-            of_hard = np.flatnonzero(hard)
             labels = distance.argmin(axis=1)[of_hard]
             weight = mass if mass.ndim == 1 else mass[of_hard]
             _add_sums(into, of_hard, hard_sums(labels, k, weight, block))
-            place = labels + k * np.arange(len(of_hard))[:, None]
+            place = labels + k * np.arange(len(labels))[:, None]
             spread = np.broadcast_to(weight, labels.shape).ravel()
-            total = np.bincount(place.ravel(), spread, len(of_hard) * k)
+            total = np.bincount(place.ravel(), spread, len(labels) * k)
             into.mass[of_hard] += total.reshape(-1, k)
+            row_mass[of_hard] = weight
             dense = soft
-        row_mass[hard] = mass if mass.ndim == 1 else mass[hard]
+    if len(soft) and together:
+        whole: Any = slice(0, len(soft)) if soft[-1] < len(soft) else soft
+        of_runs = mass if mass.ndim == 1 else mass[whole]
+        _soft_memberships_of_runs(whole, s, of_runs, runs, work, into, count)
+    else:
+        for b in soft.tolist():
+            own = sample_weight if mass.ndim == 1 else mass[b]
+            _soft_memberships(b, float(s[b]), float(bounds[b]), own, runs, work, into, count)
     into.scatter += np.matmul(row_mass, potentials)
     if not len(dense):
         return
@@ -641,8 +647,8 @@ def _hard_memberships(phi: Array, distance: Array, nearest: Array, buffer: Array
     Of one run, arrays (k, b) and (b,), or of several.
     """
     np.equal(distance, nearest[..., None, :], out=phi)
-    np.add.reduce(phi, axis=-2, out=buffer)
-    if buffer.max(initial=0.0) > 1.0:
+    if np.add.reduce(phi, axis=None) > nearest.size:
+        np.add.reduce(phi, axis=-2, out=buffer)
         ties = np.nonzero(buffer > 1.0)
         each = np.moveaxis(phi, -2, -1)
         first = each[ties].argmax(axis=-1)

@@ -129,7 +129,7 @@ def _spread(values: Array, cell: float, order: np.ndarray, distinct: np.ndarray)
 
 def _standardise(X: Array, mass: Array) -> Array:
     """Subtract the median of every column and divide by its deviation; constant ones are zero."""
-    ranks = np.argsort(X, axis=0, kind="stable")
+    ranks = np.argsort(X, axis=0)  # which of equal values comes first does not matter
     below = np.cumsum(mass[ranks], axis=0)
     middle = np.take_along_axis(ranks, (below < 0.5 * below[-1]).sum(axis=0)[None], axis=0)
     centred: Array = X - np.take_along_axis(X, middle, axis=0)
@@ -174,7 +174,7 @@ def _best_powers(X: Array, mass: Array) -> Array:
 
 def _quantiles(X: Array, mass: Array) -> Array:
     """Evenly spaced quantiles of every column."""
-    ranks = np.argsort(X, axis=0, kind="stable")
+    ranks = np.argsort(X, axis=0)  # which of equal values comes first does not matter
     below = np.cumsum(mass[ranks], axis=0)
     asked = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES * mass.sum()
     place = np.column_stack([np.searchsorted(column, asked) for column in below.T])

@@ -41,6 +41,8 @@ _ENOUGH_ROWS = 500
 _MOST_REPEATS = 2
 #: Share of a sum of squares below which a difference is a rounding error.
 _ROUNDING = 1e-10
+#: Folds with up to so many pairs of a row and a cluster, over all options, are fitted together.
+_PAIRS_AT_ONCE = 2**19
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,35 @@ class Criterion(Protocol):
     ) -> list[Score]:
         """Score several options, which differ in penalty, scaling and form, on one replicate."""
 
+    def score_replicates(
+        self,
+        X: Array,
+        weight: Array | None,
+        options: list[FitOptions],
+        replicates: list[Any],
+        seeds: list[int],
+    ) -> list[list[Score]]:
+        """Score several options on several replicates, a list of scores a replicate."""
+
+    def at_once(self, pairs: float) -> int:
+        """Return how many replicates may be scored in one call.
+
+        Parameters
+        ----------
+        pairs : float
+            Number of rows, times clusters, times options.
+        """
+
+    def first_tells(self, replicates: list[Any], rows: float) -> bool:
+        """Whether the first replicate alone can tell which options are hopeless.
+
+        Parameters
+        ----------
+        replicates : list
+        rows : float
+            How many rows with values that takes.
+        """
+
     def spread(self, scores: list[Score]) -> float:
         """Return the standard error of the mean of the replicates' values."""
 
@@ -133,6 +164,28 @@ class CriterionDefaults:
         """Score the options one by one."""
         score: Any = self.score  # type: ignore[attr-defined]
         return [score(X, weight, one, replicate, seed) for one in options]
+
+    def score_replicates(
+        self,
+        X: Array,
+        weight: Array | None,
+        options: list[FitOptions],
+        replicates: list[Any],
+        seeds: list[int],
+    ) -> list[list[Score]]:
+        """Score the options on one replicate after the other."""
+        return [
+            self.score_all(X, weight, options, replicate, seed)
+            for replicate, seed in zip(replicates, seeds, strict=True)
+        ]
+
+    def at_once(self, pairs: float) -> int:
+        """Return 1: a replicate is a task of its own."""
+        return 1
+
+    def first_tells(self, replicates: list[Any], rows: float) -> bool:
+        """Return True: it may."""
+        return True
 
     def for_rows(self, X: Array, weight: Array | None) -> Self:
         """Return the criterion itself."""
@@ -266,12 +319,45 @@ class Predictive(CommonPasses):
         seed: int,
     ) -> list[Score]:
         """Fit on a fold's training rows and score the partitions on its test rows."""
+        return self.score_replicates(X, weight, options, [replicate], [seed])[0]
+
+    def at_once(self, pairs: float) -> int:
+        """Return how many make passes that are long beside the calls they consist of."""
+        return max(int(_PAIRS_AT_ONCE // pairs), 1)
+
+    def first_tells(self, replicates: list[HeldOut], rows: float) -> bool:
+        """Whether it holds out so many rows."""
+        test, copies = replicates[0].fold.test, replicates[0].copies
+        return bool((len(test) if copies is None else copies[test].sum()) >= rows)
+
+    def score_replicates(
+        self,
+        X: Array,
+        weight: Array | None,
+        options: list[FitOptions],
+        replicates: list[HeldOut],
+        seeds: list[int],
+    ) -> list[list[Score]]:
+        """Fit on the training rows of all folds in common passes, and score on the test rows."""
+        fitted = self.rows(X, weight).fit([one.fold.train for one in replicates], options, seeds)
+        return [
+            self._judge(X, weight, *found)
+            for found in zip(replicates, fitted.labels(), fitted.features, strict=True)
+        ]
+
+    def _judge(
+        self,
+        X: Array,
+        weight: Array | None,
+        replicate: HeldOut,
+        partitions: np.ndarray,
+        effective: Array,
+    ) -> list[Score]:
+        """Score the partitions that a fold's training rows gave to all rows."""
         train, test = replicate.fold
-        fitted = self.rows(X, weight).fit([train], options, seed)
-        density = replicate.density()
+        judgements = replicate.density().judge_all(partitions[:, train])
         scores = []
-        for labels, features in zip(fitted.labels()[0], fitted.features[0], strict=True):
-            judged = density.judge(labels[train])
+        for judged, labels, features in zip(judgements, partitions, effective, strict=True):
             rows = np.full(len(X), np.nan)
             rows[test] = judged.gain
             value = np.average(judged.gain, weights=None if weight is None else weight[test])

@@ -271,7 +271,7 @@ class SelectionOptions:
                 f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
                 f"{', '.join(methods)}"
             )
-        more = ("for_rows", "has_enough_rows", "values", "over_one_cluster")
+        more = ("for_rows", "has_enough_rows", "values", "over_one_cluster", "score_replicates")
         complete = all(hasattr(own, m) for m in more)
         criterion: Criterion = own if complete else OwnCriterion(own)
         return criterion

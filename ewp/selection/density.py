@@ -23,22 +23,18 @@ What keeps it honest when features are many:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from scipy.special import gammaln
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from ewp.common.types import Array
 from ewp.data.decorrelation import shrinkage_intensity
+from ewp.selection.t_mixture import Mixture, squared_lengths
 
-__all__ = ["FoldDensity", "Judgement", "Mixture", "Projection", "TDistribution", "log_t"]
+__all__ = ["FoldDensity", "Judgement", "Projection"]
 
 _LEVEL = 0.05
-#: Degrees of freedom from which those of the tails are chosen, and those that give the shape.
-_DEGREES = np.array([[3.0], [5.0], [10.0], [30.0]])
-_SHAPE_DEGREES = 5.0
 #: Covariances of the rows shrunk by the analytic intensity, by half, and to the diagonal.
 _SHRINKAGE = (None, 0.5, 1.0)
 #: With so many rows a coefficient the directions may use all features.
@@ -47,89 +43,24 @@ _ROWS_A_COEFFICIENT = 3
 _FEW_FEATURES = 10
 #: Covariances of more products than this are taken as diagonal.
 _MOST_PRODUCTS = 5e7
-#: Steps in which the scatter of a t distribution is found, and its size for every tail.
-_STEPS = 4
-#: Variance added to a scatter matrix, as a share; least size of one.
-_RIDGE, _LEAST_SIZE = 1e-4, 1e-12
+#: Memberships of so many pairs of a row and a cluster are held at once.
+_AT_ONCE = 2**18
 #: Directions whose share of the between-cluster variance is smaller are rounding errors.
 _ROUNDING = 1e-7
 #: Share of a total sum of squares that is left within the clusters at least.
 _LEAST_WITHIN = 1e-9
 
 
-class TDistribution(NamedTuple):
-    """Student's t about the origin in several dimensions.
+def _renumber(partitions: np.ndarray) -> np.ndarray:
+    """Clusters numbered as they appear: equal partitions have equal scores, to the last digit.
 
-    Attributes
-    ----------
-    root : ndarray of shape (d, d)
-        Inverse of the scatter matrix's Cholesky factor.
-    log_det : float
-        Logarithm of the scatter matrix's determinant.
-    degrees : float
-        Degrees of freedom.
+    >>> _renumber(np.array([[4, 4, 1, 4, 2], [0, 1, 1, 1, 1]])).tolist()
+    [[0, 0, 1, 0, 2], [0, 1, 1, 1, 1]]
     """
-
-    root: Array
-    log_det: float
-    degrees: float
-
-    @classmethod
-    def estimate(cls, difference: Array, mass: Array, floor: Array) -> TDistribution:
-        """Estimate from centred rows, with the tails under which they are likeliest.
-
-        The shape of the scatter matrix is that of the most likely t distribution with five degrees
-        of freedom; its size, and the degrees of freedom, are then the most likely ones.
-
-        Parameters
-        ----------
-        difference : ndarray of shape (n, d)
-            Rows minus their means.
-        mass : ndarray of shape (n,)
-        floor : ndarray of shape (d,)
-            Variances that are added.
-        """
-        total, dimension = float(mass.sum()), difference.shape[1]
-        trust = np.ones(len(difference))
-        for _ in range(_STEPS):
-            scatter = (difference.T * (mass * trust)) @ difference / total + np.diag(floor)
-            lower = np.linalg.cholesky(scatter)
-            root = np.linalg.inv(lower)
-            squared = _lengths(difference @ root.T)
-            trust = (_SHAPE_DEGREES + dimension) / (_SHAPE_DEGREES + squared)
-        size = np.ones((len(_DEGREES), 1))
-        for _ in range(_STEPS):
-            scaled = squared / size
-            size *= ((scaled / (_DEGREES + scaled)) @ mass)[:, None] / total
-            size *= (_DEGREES + dimension) / dimension
-            # of equal rows the size is that of what is added
-            size = np.maximum(size, _LEAST_SIZE)
-        log_det = 2.0 * float(np.log(np.diag(lower)).sum()) + dimension * np.log(size)
-        likelihood = log_t(squared / size, log_det, dimension, _DEGREES) @ mass
-        best = int(likelihood.argmax())
-        return cls(root / np.sqrt(size[best]), float(log_det[best, 0]), float(_DEGREES[best, 0]))
-
-    def log_predictive(self, rows: Array, means: Array, size: Array) -> Array:
-        """Log-density of rows about means that were estimated from so many rows, (k, n)."""
-        placed, dimension = means @ self.root.T, len(self.root)
-        squared = cdist(placed, rows @ self.root.T, "sqeuclidean")
-        inflated = (1.0 + 1.0 / size)[:, None]
-        log_det = self.log_det + dimension * np.log(inflated)
-        return log_t(squared / inflated, log_det, dimension, self.degrees)
-
-
-def log_t(squared: Array, log_det: Any, dimension: int, degrees: Any) -> Array:
-    """Log-density of Student's t at squared Mahalanobis distances from its scatter matrix."""
-    half = 0.5 * (degrees + dimension)
-    constant = gammaln(half) - gammaln(0.5 * degrees) - 0.5 * dimension * np.log(np.pi * degrees)
-    density: Array = constant - 0.5 * log_det - half * np.log1p(squared / degrees)
-    return density
-
-
-def _lengths(rows: Array) -> Array:
-    """Squared lengths of rows."""
-    found: Array = np.einsum("ij,ij->i", rows, rows)
-    return found
+    members = partitions[:, None, :] == np.arange(partitions.max() + 1)[:, None]
+    first = np.where(members.any(axis=2), members.argmax(axis=2), partitions.shape[1])
+    rank = first.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    return np.take_along_axis(rank, partitions.astype(np.intp), axis=1)
 
 
 class Judgement(NamedTuple):
@@ -159,6 +90,8 @@ class Projection(NamedTuple):
     mixture : Mixture
     features : ndarray
         Columns whose means differ significantly between the clusters.
+    gain : ndarray of shape (m,)
+        Log-density of every test row under the mixture minus that under one cloud.
     """
 
     train: Array
@@ -167,6 +100,7 @@ class Projection(NamedTuple):
     mass: Array
     mixture: Mixture
     features: np.ndarray
+    gain: Array
 
 
 class _Coordinates(NamedTuple):
@@ -209,27 +143,35 @@ class FoldDensity:
         labels : ndarray
             Clusters of the training rows.
         """
-        # numbered as they appear: equal partitions have equal scores, to the last digit
-        _, first, found = np.unique(labels, return_index=True, return_inverse=True)
-        found = np.argsort(np.argsort(first))[found]
-        key = found.astype(np.uint16).tobytes()
-        if key not in self._judged:  # many penalties lead to one partition
-            projected = self.project(found)
+        return self.judge_all(labels[None])[0]
+
+    def judge_all(self, partitions: np.ndarray) -> list[Judgement]:
+        """Judge several partitions, in common passes; many penalties lead to one partition.
+
+        Parameters
+        ----------
+        partitions : ndarray of shape (m, n)
+            Clusters of the training rows.
+        """
+        found = _renumber(partitions)
+        keys = [one.tobytes() for one in found.astype(np.uint16)]
+        new = {key: one for key, one in zip(keys, found, strict=True) if key not in self._judged}
+        for key, projected in zip(new, self._project_all(list(new.values())), strict=True):
             if projected is None:
                 self._judged[key] = Judgement(np.zeros(len(self.test)), self.columns[:0])
             else:
-                gain = projected.mixture.gain(projected.test)
-                self._judged[key] = Judgement(gain, projected.features)
-        return self._judged[key]
+                self._judged[key] = Judgement(projected.gain, projected.features)
+        return [self._judged[key] for key in keys]
 
     def _significant(self, mass: Array, member: Array) -> np.ndarray:
-        """Which columns have means that differ significantly between clusters."""
-        k = len(mass)
+        """Which columns have means that differ significantly between clusters, (m, p)."""
+        k = mass.shape[1]
         degrees = max(self.total - k, 1e-9)
-        means = (member @ self.train) / mass[:, None]
-        between = np.minimum(mass @ means**2 / self.total, 1.0 - _LEAST_WITHIN)
+        means = (member @ self.train) / mass[..., None]
+        between = np.einsum("bj,bjl->bl", mass, means**2) / self.total
+        between = np.minimum(between, 1.0 - _LEAST_WITHIN)
         ratio = between / (1.0 - between) * degrees / (k - 1)
-        p_value = f_distribution.sf(ratio, k - 1, degrees)
+        p_value = fdtrc(k - 1, degrees, ratio)
         return np.asarray(p_value * self.train.shape[1] < _LEVEL)
 
     def project(self, labels: np.ndarray) -> Projection | None:
@@ -240,29 +182,84 @@ class FoldDensity:
         labels : ndarray
             Clusters of the training rows, counted from 0 without gaps.
         """
-        k = int(labels.max()) + 1
-        if k < 2 or not len(self.columns):
-            return None
-        mass = np.bincount(labels, self.mass, k).astype(np.float64)
-        member = np.zeros((k, len(labels)))
-        member[labels, np.arange(len(labels))] = self.mass
-        hit = self._significant(mass, member)
-        if not hit.any():
-            return None
-        best, chosen = -np.inf, None
-        features = self.columns[hit]
-        tried = self._in_coordinates(hit)
-        if not hit.all() and (k - 1) * len(hit) * _ROWS_A_COEFFICIENT <= self.total:
-            # others may tell what is noise in those that differ
-            tried = tried + self._in_coordinates(np.ones_like(hit))
-        for rows in tried:
-            train, test = self._project(rows, labels, mass, member)
-            mixture = Mixture.estimate(train, labels, self.mass, mass)
-            told_apart = float(self.mass @ mixture.gain(train))
-            if chosen is None or told_apart > best:
-                best = told_apart
-                chosen = Projection(train, test, labels, self.mass, mixture, features)
-        return chosen
+        return self._project_all([labels])[0]
+
+    def _project_all(self, partitions: list[np.ndarray]) -> list[Projection | None]:
+        """Project the rows for several partitions; those of as many clusters are done together."""
+        found: list[Projection | None] = [None] * len(partitions)
+        if not len(self.columns):
+            return found
+        counts = np.array([int(one.max()) + 1 for one in partitions])
+        for k in np.unique(counts[counts > 1]).tolist():
+            which = np.flatnonzero(counts == k)
+            size = max(_AT_ONCE // (k * len(self.train)), 1)
+            for start in range(0, len(which), size):
+                part = which[start : start + size]
+                own = self._project_some(np.array([partitions[i] for i in part]), k)
+                for i, one in zip(part.tolist(), own, strict=True):
+                    found[i] = one
+        return found
+
+    def _project_some(self, labels: np.ndarray, k: int) -> list[Projection | None]:
+        """Project the rows for some partitions of k clusters, an array (m, n)."""
+        member = (labels[:, None, :] == np.arange(k)[:, None]) * self.mass
+        mass = member.sum(axis=2)
+        hits = self._significant(mass, member)
+        tasks: list[tuple[int, _Coordinates]] = []
+        for i, hit in enumerate(hits):
+            if not hit.any():
+                continue
+            tried = self._in_coordinates(hit)
+            if not hit.all() and (k - 1) * len(hit) * _ROWS_A_COEFFICIENT <= self.total:
+                # others may tell what is noise in those that differ
+                tried = tried + self._in_coordinates(np.ones_like(hit))
+            tasks += [(i, rows) for rows in tried]
+        projected = self._project_tasks(tasks, labels, mass, member)
+        found: list[Projection | None] = [None] * len(labels)
+        best = np.full(len(labels), -np.inf)
+        groups: dict[int, list[int]] = {}
+        for number, (train, _) in enumerate(projected):
+            groups.setdefault(train.shape[1], []).append(number)
+        told_apart = np.empty(len(tasks))
+        made: dict[int, tuple[Mixture, int, Array]] = {}
+        for members in groups.values():
+            of = [tasks[number][0] for number in members]
+            train, test = (
+                np.array([projected[number][part] for number in members]) for part in (0, 1)
+            )
+            mixture = Mixture.estimate(train, labels[of], self.mass, mass[of])
+            told_apart[members] = mixture.gain(train) @ self.mass
+            gain = mixture.gain(test)
+            made |= {number: (mixture, b, gain[b]) for b, number in enumerate(members)}
+        for number, (i, _) in enumerate(tasks):
+            if found[i] is None or told_apart[number] > best[i]:
+                best[i] = told_apart[number]
+                mixture, b, gain = made[number]
+                features = self.columns[hits[i]]
+                found[i] = Projection(
+                    *projected[number], labels[i], self.mass, mixture.take(b), features, gain
+                )
+        return found
+
+    def _project_tasks(
+        self,
+        tasks: list[tuple[int, _Coordinates]],
+        labels: np.ndarray,
+        mass: Array,
+        member: Array,
+    ) -> list[tuple[Array, Array]]:
+        """Project training and test rows in some coordinates, each for one of some partitions."""
+        found: dict[int, tuple[Array, Array]] = {}
+        alike: dict[int, list[int]] = {}
+        for number, (_, rows) in enumerate(tasks):
+            alike.setdefault(id(rows), []).append(number)
+        for numbers in alike.values():
+            of = [tasks[number][0] for number in numbers]
+            rows = tasks[numbers[0]][1]
+            train, test, rank = self._project(rows, labels[of], mass[of], member[of])
+            for b, number in enumerate(numbers):
+                found[number] = train[b, :, : rank[b]], test[b, :, : rank[b]]
+        return [found[number] for number in range(len(tasks))]
 
     def _in_coordinates(self, hit: np.ndarray) -> list[_Coordinates]:
         """Rows in some columns, in coordinates where their shrunk covariances are the identity."""
@@ -295,66 +292,29 @@ class FoldDensity:
 
     def _project(
         self, rows: _Coordinates, labels: np.ndarray, mass: Array, member: Array
-    ) -> tuple[Array, Array]:
-        """Training rows on discriminants found without them, and test rows on those of all."""
-        k, train = len(mass), rows.train
-        means = (member @ train) / mass[:, None]
-        root = np.sqrt(mass / self.total)
-        left, length, _ = np.linalg.svd(root[:, None] * means, full_matrices=False)
-        kept = length[: k - 1] > _ROUNDING * length[0]
-        to_axes = (root[:, None] * left[:, : len(kept)][:, kept]) / length[: len(kept)][kept]
-        product = train @ means.T
-        lengths = np.einsum("ij,ij->i", train, train)
+    ) -> tuple[Array, Array, np.ndarray]:
+        """Training rows on discriminants found without them, and test rows on those of all.
+
+        Of some partitions: arrays (m, n, d) and (m, n', d), and how many of the d are more than
+        rounding errors in each.
+        """
+        train, (count, k) = rows.train, mass.shape
+        means = (member.reshape(count * k, -1) @ train).reshape(count, k, -1) / mass[..., None]
+        root = np.sqrt(mass / self.total)[..., None]
+        left, length, _ = np.linalg.svd(root * means, full_matrices=False)
+        left, length = left[..., : k - 1], length[:, None, : k - 1]
+        kept = length > _ROUNDING * length[..., :1]
+        to_axes = root * left / np.where(kept, length, 1.0)
+        flat = means.reshape(count * k, -1)
+        product = (flat @ train.T).reshape(count, k, -1)
+        lengths = squared_lengths(train)
         # without one copy of the row: its cluster's mean, and the covariance
-        own, count = (np.arange(len(train)), labels), mass[labels]
-        without = (count * product[own] - lengths) / np.maximum(count - 1.0, 1.0)
-        product[own] = np.where(count > 1.0, without, 0.0)
+        own, copies = labels[:, None, :], np.take_along_axis(mass, labels, axis=1)[:, None, :]
+        without = copies * np.take_along_axis(product, own, axis=1) - lengths
+        without /= np.maximum(copies - 1.0, 1.0)
+        np.put_along_axis(product, own, np.where(copies > 1.0, without, 0.0), axis=1)
         leverage = np.minimum((1.0 - rows.shrinkage) * lengths / self.total, 0.99)
-        product /= (1.0 - leverage)[:, None]
-        return product @ to_axes, (rows.test @ means.T) @ to_axes
-
-
-class Mixture(NamedTuple):
-    """A mixture of t distributions of one scatter, and the single t in its place."""
-
-    log_share: Array
-    size: Array
-    means: Array
-    within: TDistribution
-    center: Array
-    whole: TDistribution
-    total: float
-
-    @classmethod
-    def estimate(cls, rows: Array, labels: np.ndarray, weight: Array, mass: Array) -> Mixture:
-        """Estimate from projected training rows."""
-        total = float(mass.sum())
-        k, dimension = len(mass), rows.shape[1]
-        means = np.zeros((k, dimension))
-        np.add.at(means, labels, weight[:, None] * rows)
-        means /= mass[:, None]
-        center = weight @ rows / total
-        variance = weight @ (rows - center) ** 2 / total
-        floor = _RIDGE * np.maximum(variance, np.finfo(float).tiny)
-        residual = rows - means[labels]
-        # rows of a cluster of one are at its mean
-        residual *= np.sqrt(total / max(total - k, 1.0))
-        within = TDistribution.estimate(residual, weight, floor)
-        whole = TDistribution.estimate(rows - center, weight, floor)
-        return cls(np.log(mass / total), mass, means, within, center, whole, total)
-
-    def log_mixture(self, rows: Array) -> Array:
-        """Log-density of rows under the mixture; the means are estimates."""
-        score = self.within.log_predictive(rows, self.means, self.size)
-        score += self.log_share[:, None]
-        top = score.max(axis=0)
-        density: Array = top + np.log(np.exp(score - top).sum(axis=0))
-        return density
-
-    def log_single(self, rows: Array) -> Array:
-        """Log-density of rows under the single t."""
-        return self.whole.log_predictive(rows, self.center[None], np.array([self.total]))[0]
-
-    def gain(self, rows: Array) -> Array:
-        """Log-density of rows under the mixture minus that under the single t."""
-        return self.log_mixture(rows) - self.log_single(rows)
+        product /= 1.0 - leverage
+        of_test = (flat @ rows.test.T).reshape(count, k, -1)
+        projected = (one.swapaxes(1, 2) @ to_axes for one in (product, of_test))
+        return *projected, kept[:, 0].sum(axis=1)

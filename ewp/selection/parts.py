@@ -72,7 +72,9 @@ class CommonRows:
             )
         return name, self._spaces[name]
 
-    def fit(self, parts: list[np.ndarray], options: list[FitOptions], seed: int) -> PartFits:
+    def fit(
+        self, parts: list[np.ndarray], options: list[FitOptions], seed: int | list[int]
+    ) -> PartFits:
         """Fit all options to all parts, with the penalties in proportion to the parts' weight.
 
         Parameters
@@ -81,15 +83,17 @@ class CommonRows:
             Row numbers.
         options : list of FitOptions
             Settled; those of one scaling and form stand together, with increasing penalties.
-        seed : int
+        seed : int or list of int
+            Of all parts, or one for each.
         """
+        seeds = seed if isinstance(seed, list) else [seed] * len(parts)
         names = [self._space(one)[0] for one in options]
         spaces = []
         features = np.empty((len(parts), len(options)))
         for name in dict.fromkeys(names):
             which = np.flatnonzero([one == name for one in names])
             space = self._spaces[name]
-            found = space.fit(parts, [options[i] for i in which], seed)
+            found = space.fit(parts, [options[i] for i in which], seeds)
             own = np.exp(entr(found.weights).sum(axis=1))
             features[:, which] = own.reshape(len(parts), len(which))
             spaces.append((space.engine, found, which))
@@ -103,7 +107,9 @@ class _Space:
         self.engine = engine
         self._critical: dict[tuple[float, bool, bool], float] = {}
 
-    def fit(self, parts: list[np.ndarray], options: list[FitOptions], seed: int) -> FittedRuns:
+    def fit(
+        self, parts: list[np.ndarray], options: list[FitOptions], seeds: list[int]
+    ) -> FittedRuns:
         """Fit options that are all for these rows."""
         engine, count = self.engine, len(options)
         mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
@@ -121,7 +127,7 @@ class _Space:
             np.tile(between, len(parts)),
             np.tile(self._exponents(options), len(parts)),
             # starts of their own: runs of one part try each other's ends
-            np.tile([_own_seed(seed, one) for one in options], len(parts)),
+            np.array([_own_seed(seed, one) for seed in seeds for one in options]),
             of_part * 4 + np.tile(2 * standardise + between, len(parts)),
             RowMass(table, of_part),
         )

@@ -250,7 +250,7 @@ def score_candidates(
     replicates = criterion.replicates(X, weight, rng)
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(replicates))]
     alive = list(entries)
-    many = options.lighter()
+    many, pairs = options.lighter(), float(len(X)) * options.n_clusters
     with (
         tqdm(
             total=len(entries) * len(replicates),
@@ -261,25 +261,32 @@ def score_candidates(
         Parallel(n_jobs=n_jobs, return_as="generator", **worker_options()) as pool,
     ):
         tasks = list(zip(replicates, seeds, strict=True))
+        # first one, which may be a bad one, or what it takes to tell candidates apart
+        count = 1 if criterion.first_tells(replicates, _FEWEST_ROWS) else 1 + _WAVE
         while tasks:
-            # after a first replicate, which may be a bad one, some at a time
-            finished = len(replicates) - len(tasks)
-            wave, tasks = (tasks[:1], tasks[1:]) if not finished else (tasks[:_WAVE], tasks[_WAVE:])
+            wave, tasks = tasks[:count], tasks[count:]
             settled = [
                 many.settle(entry.lam, scale=entry.family.scale, dispersion=entry.family.dispersion)
                 for entry in alive
             ]
+            size = criterion.at_once(pairs * len(alive))
             jobs = (
                 delayed(in_one_blas_thread)(
-                    criterion.score_all, X, weight, settled, replicate, seed
+                    criterion.score_replicates,
+                    X,
+                    weight,
+                    settled,
+                    [replicate for replicate, _ in part],
+                    [seed for _, seed in part],
                 )
-                for replicate, seed in wave
+                for part in (wave[i : i + size] for i in range(0, len(wave), size))
             )
             try:
-                for scores in pool(jobs):
-                    for entry, score in zip(alive, scores, strict=True):
-                        entry.scores.append(score)
-                    bar.update(len(alive))
+                for found in pool(jobs):
+                    for scores in found:
+                        for entry, score in zip(alive, scores, strict=True):
+                            entry.scores.append(score)
+                        bar.update(len(alive))
                 kept = eliminate_hopeless(alive)
             except KeyboardInterrupt:
                 _keep_complete(alive)
@@ -288,6 +295,9 @@ def score_candidates(
                 return False
             bar.total -= (len(alive) - len(kept)) * len(tasks)
             alive = kept
+            # what is scored in one call is one wave
+            count = max(_WAVE, criterion.at_once(pairs * len(alive)))
+            count = count if len(tasks) > count + 1 else len(tasks)
     return True
 
 

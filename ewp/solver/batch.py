@@ -518,6 +518,8 @@ def _exchange(
         )
         fresh = set()
         for i, b in enumerate(to.tolist()):
+            if b in best and found.objective[i] >= best[b].objective:
+                continue
             end = found.run(i)
             if b not in best or (end := lower(best[b], end)) is not best[b]:
                 best[b] = end

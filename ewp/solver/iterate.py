@@ -284,6 +284,10 @@ def iterate_runs(
     # in single precision rows may change sides for ever, and the objective stays where it is
     lowest, idle = np.full(runs, np.inf), np.zeros(runs, dtype=int)
     for step in range(max_iter + 1):
+        if not trace and (order := _soft_first(s)) is not None:
+            alive, total, theta, weights = alive[order], total[order], theta[order], weights[order]
+            s, rule, schedule = s[order], rule.take(order), schedule.take(order)
+            mass = None if mass is None else mass.take(order)
         stats = statistics(theta, rule.metric(weights), s, mass)
         new_theta, dispersion, empty = centroid_step(stats, theta)
         new_weights = rule.update(dispersion)
@@ -335,6 +339,16 @@ def iterate_runs(
         theta, weights = new_theta, new_weights
         s = schedule.next_exponent(s, softness)
     raise AssertionError("unreachable")
+
+
+def _soft_first(s: Array) -> np.ndarray | None:
+    """Order that puts runs at finite exponents first, None if they are: passes need no copies then.
+
+    >>> _soft_first(np.array([-np.inf, -3.0, -np.inf, -2.0])).tolist()
+    [1, 3, 0, 2]
+    """
+    hard = np.isinf(s)
+    return np.argsort(hard, kind="stable") if (hard[:-1] > hard[1:]).any() else None
 
 
 def _entropy(weights: Array) -> Array:

@@ -25,7 +25,7 @@ from ewp.engine.precision import DOUBLE, PRECISION
 from ewp.solver.breathing import WeightedPoints, breathing_kmeans
 from ewp.solver.iterate import Solution, iterate, iterate_runs
 from ewp.solver.schedules import Hard
-from ewp.solver.starts import choose_starts, draw, kmeans_plus_plus, seed_numbers
+from ewp.solver.starts import choose_starts, draw_runs, kmeans_plus_plus, seed_numbers
 from ewp.solver.weights import WeightRule
 
 __all__ = [
@@ -208,14 +208,13 @@ def polish_runs(
             trace=trace,
             on_step=on_step,
         )
-        for i, b in enumerate(numbers):
-            children = np.flatnonzero(of_run == i)
-            child = int(children[first_lowest(found.objective[children], rounding)])
-            if _is_lower(float(found.objective[child]), best[b].objective, rounding):
-                best[b] = lower(best[b], found.run(child), rounding)
-                failures[b] = 0
-            else:
-                failures[b] += 1
+        ends = found.objective.reshape(len(numbers), -1)
+        lowest = first_lowest(ends, rounding) + ends.shape[1] * np.arange(len(numbers))
+        before = np.array([best[b].objective for b in numbers])
+        fallen = _is_lower(found.objective[lowest], before, rounding)
+        failures[active] = np.where(fallen, 0, failures[active] + 1)
+        for i in np.flatnonzero(fallen).tolist():
+            best[numbers[i]] = lower(best[numbers[i]], found.run(int(lowest[i])), rounding)
     return best
 
 
@@ -251,7 +250,7 @@ def _propose(
         error = distance.min(axis=1)
         error *= given if mass is None else mass.table[mass.index[part]]
         error = error[:, order]
-        rows = np.array([draw(e, u[:, 1]) for e, u in zip(error, uniform[part], strict=True)])
+        rows = draw_runs(error, uniform[part, :, 1])
         leaving = (uniform[part, :, 0] * k).astype(int)
         moved = engine.rows(order[rows].ravel()).reshape(*rows.shape, p)
         here, which = np.indices(rows.shape)

@@ -20,12 +20,15 @@ __all__ = [
     "choose_start",
     "choose_starts",
     "draw",
+    "draw_runs",
     "kmeans_plus_plus",
     "seed_numbers",
 ]
 
 #: Distances of the candidates of so many entries are held at once.
 _AT_ONCE = 2**21
+#: Up to so many rows are counted through for a place among them: the calls of a search take longer.
+_FEW_ROWS = 2000
 
 
 def draw(mass: Array, uniform: Array) -> np.ndarray:
@@ -33,6 +36,18 @@ def draw(mass: Array, uniform: Array) -> np.ndarray:
     cumulated = np.cumsum(mass, dtype=np.float64)
     position = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
     return np.minimum(position, len(mass) - 1)
+
+
+def draw_runs(mass: Array, uniform: Array) -> np.ndarray:
+    """`draw` in several runs, (runs, n) and (runs, trials), all at once where rows are few."""
+    if mass.shape[1] > _FEW_ROWS:
+        return np.array([draw(one, u) for one, u in zip(mass, uniform, strict=True)])
+    cumulated = np.cumsum(mass, axis=1)
+    asked = uniform * cumulated[:, -1:]
+    position = np.empty(uniform.shape, dtype=np.intp)
+    for j in range(uniform.shape[1]):
+        position[:, j] = np.count_nonzero(cumulated <= asked[:, j : j + 1], axis=1)
+    return np.minimum(position, mass.shape[1] - 1)
 
 
 def seed_numbers(rng: np.random.Generator, runs: int, k: int) -> Array:
@@ -117,9 +132,7 @@ def _seed_runs(rows: SeedRows, k: int, uniform: Array, runs: slice) -> Array:
     count = len(uniform)
     mass = rows.mass if rows.mass.ndim == 1 else rows.mass[runs]
     each = np.broadcast_to(mass, (count, mass.shape[-1]))
-    first = np.array(
-        [draw(one, u[0, :1]) for one, u in zip(each[:, rows.order], uniform, strict=True)]
-    )
+    first = draw_runs(each[:, rows.order], uniform[:, 0, :1])
     chosen = rows.take(_numbers(rows, first))
     theta = np.empty((count, k, chosen.shape[-1]))
     theta[:, 0] = chosen[:, 0]
@@ -131,7 +144,7 @@ def _seed_runs(rows: SeedRows, k: int, uniform: Array, runs: slice) -> Array:
         if nothing.any():  # the rest cannot be told apart in this metric
             potential[nothing] = each[nothing]
         potential = potential[:, rows.order]
-        drawn = np.array([draw(one, u[j]) for one, u in zip(potential, uniform, strict=True)])
+        drawn = draw_runs(potential, uniform[:, j])
         candidates = rows.take(_numbers(rows, drawn))
         distance = rows.distances(candidates, runs)
         np.minimum(distance, nearest[:, None, :], out=distance)

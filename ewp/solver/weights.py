@@ -11,6 +11,7 @@ sparse k-means, by the two ways to search their threshold, are here too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
@@ -158,6 +159,11 @@ class RelativeEntropy:
         log_prior = _log_prior(prior, totals.shape[-1])
         return cls(lams[:, None], log_prior, np.where(between[:, None], scaled, 0.0), units)
 
+    @cached_property
+    def _excludes(self) -> bool:
+        """Whether the prior excludes any feature."""
+        return not bool(np.isfinite(self.log_prior).all())
+
     def take(self, runs: np.ndarray) -> RelativeEntropy:
         """Return the rule of some of the runs; itself if it is the same in all."""
         if np.ndim(self.lam) == 0:
@@ -177,8 +183,11 @@ class RelativeEntropy:
         if self.units is not None:
             dispersion = dispersion * self.units
         cost = dispersion - self.reward
-        included = np.isfinite(self.log_prior)
-        cost -= np.min(cost, axis=-1, keepdims=True, initial=np.inf, where=included)
+        if self._excludes:
+            included = np.isfinite(self.log_prior)
+            cost -= np.min(cost, axis=-1, keepdims=True, initial=np.inf, where=included)
+        else:
+            cost -= cost.min(axis=-1, keepdims=True)
         with np.errstate(over="ignore"):  # a tiny penalty leaves one feature
             cost /= self.lam
         exponent = self.log_prior - cost

@@ -58,6 +58,26 @@ def test_options_of_different_families_are_scored_together_as_alone(criterion, X
     assert_alike(*scores_together_and_apart(criterion, X, in_families(12.0)))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_folds_are_scored_together_as_one_after_the_other(X, weighted):
+    weight = np.random.default_rng(1).integers(1, 4, len(X)).astype(float) if weighted else None
+    criterion, options = Predictive(4), in_families(12.0)
+    replicates = criterion.replicates(X, weight, np.random.default_rng(0))
+    seeds = list(range(len(replicates)))
+    together = criterion.score_replicates(X, weight, options, replicates, seeds)
+    for found, replicate, seed in zip(together, replicates, seeds, strict=True):
+        assert_alike(found, criterion.score_all(X, weight, options, replicate, seed))
+
+
+def test_a_fold_tells_what_is_hopeless_if_it_holds_out_rows_enough(X):
+    """Rows of a weight count as copies."""
+    few, many = Predictive(10), Predictive(2)
+    weight = np.full(len(X), 5.0)
+    for criterion, given, tells in ((few, None, False), (few, weight, True), (many, None, True)):
+        replicates = criterion.replicates(X, given, np.random.default_rng(0))
+        assert criterion.first_tells(replicates, 50) is tells
+
+
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_penalties_that_do_not_exchange_are_scored_together_as_alone(criterion, X, monkeypatch):
     def apart(engine, runs, rule, begun, options):

@@ -7,7 +7,8 @@ from scipy.linalg import eigh
 
 from ewp.engine.array import ArrayEngine
 from ewp.selection.coordinates import scoring_coordinates
-from ewp.selection.density import FoldDensity, Mixture
+from ewp.selection.density import FoldDensity
+from ewp.selection.t_mixture import Mixture
 
 
 def grouped(n=90, p=4, seed=0, shift=2.0):
@@ -136,9 +137,10 @@ def test_training_rows_are_projected_as_if_they_had_been_left_out(shape):
         one for one in density._in_coordinates(np.ones(p, dtype=bool)) if one.shrinkage < 1.0
     ][:1]
     mass = np.bincount(labels).astype(float)
-    member = np.zeros((3, n))
-    member[labels, np.arange(n)] = 1.0
-    train, _ = density._project(rows, labels, mass, member)
+    member = (labels == np.arange(3)[:, None]).astype(float)
+    projected, _, rank = density._project(rows, labels[None], mass[None], member[None])
+    assert rank.tolist() == [2]
+    train = projected[0]
     # back from discriminants to products with the means
     means = (member @ rows.train) / mass[:, None]
     root = np.sqrt(mass / n)
@@ -254,3 +256,32 @@ def test_many_more_features_than_rows_are_survived():
     X[:, :30] += 2.0 * labels[:, None]
     assert noise < 0.1
     assert held_out(X, lambda rows: (rows[:, :30].mean(axis=1) > 1.0).astype(int)) > 0.3
+
+
+@pytest.mark.parametrize("shape", [(90, 4), (60, 40), (40, 90)])
+def test_partitions_are_judged_together_as_alone(shape):
+    """Numbers of clusters, directions and significant features differ among them."""
+    rng = np.random.default_rng(0)
+    X, labels = grouped(*shape, shift=4.0)
+    merged, split = np.minimum(labels, 1), labels + 3 * (X[:, 3] > 1.0)
+    chance, one = rng.integers(0, 3, shape[0]), np.zeros(shape[0], dtype=int)
+    partitions = np.array([labels, merged, split, chance, one, 2 - labels])
+    together = FoldDensity(X, X, None).judge_all(partitions)
+    for judged, partition in zip(together, partitions, strict=True):
+        alone = FoldDensity(X, X, None).judge(partition)
+        np.testing.assert_allclose(judged.gain, alone.gain, rtol=1e-8, atol=1e-9)
+        np.testing.assert_array_equal(judged.features, alone.features)
+    assert together[0] is together[-1]  # the same clusters by other names
+    # chance finds no significant column, and gains as little as one cluster
+    assert len({judged.gain.sum() for judged in together}) == 4
+
+
+def test_a_column_is_significant_at_the_level_of_the_f_test():
+    """SciPy's one-way analysis of variance, corrected for the number of columns."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 60)
+    X = rng.standard_normal((60, 40)) + np.linspace(0, 1.5, 40) * (labels == 1)[:, None]
+    p_value = stats.f_oneway(*(X[labels == j] for j in range(3))).pvalue
+    found = FoldDensity(X, X, None).judge(labels).features
+    np.testing.assert_array_equal(found, np.flatnonzero(40 * p_value < 0.05))
+    assert 0 < len(found) < 40

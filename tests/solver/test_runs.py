@@ -14,6 +14,7 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.solver.iterate import iterate, iterate_runs
 from ewp.solver.schedules import Annealed, Fixed, Hard, annealing, every_second_hard
+from ewp.solver.starts import draw, draw_runs
 from ewp.solver.weights import FixedWeights, PowerWeights, RelativeEntropy, SparseWeights
 from tests.support.strategies import never_rises
 
@@ -114,6 +115,44 @@ def test_a_run_is_in_a_batch_what_it_is_alone(batch):
         one_trace, other_trace = together.run(b).trace, alone.run(0).trace
         assert [row.s for row in one_trace] == [row.s for row in other_trace]
         assert [row.phase for row in one_trace] == [row.phase for row in other_trace]
+
+
+@given(batches())
+@BOUNDED
+def test_runs_end_alike_with_and_without_traces(batch):
+    """Without traces soft runs are put first, and the answers are back in their own order."""
+    schedule = Annealed(batch.s0, 1.1, quarters=True)
+    rule = batch.rule
+    traced = run_together(batch, schedule)
+    plain = iterate_runs(
+        batch.engine,
+        batch.theta,
+        rule.start(),
+        rule,
+        schedule,
+        mass=batch.mass,
+        trace=False,
+        **LIMITS,
+    )
+    np.testing.assert_array_equal(plain.n_iter, traced.n_iter)
+    np.testing.assert_array_equal(plain.converged, traced.converged)
+    size = np.abs(traced.objective) + batch.engine.squares.sum()
+    assert (np.abs(plain.objective - traced.objective) <= 1e-9 * size).all()
+    np.testing.assert_allclose(plain.theta, traced.theta, atol=1e-7)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 40), st.integers(1, 4))
+@BOUNDED
+def test_rows_are_drawn_for_many_runs_as_for_one(seed, runs, n, trials):
+    """Rows of weight zero are never drawn, whether places are counted or searched."""
+    rng = np.random.default_rng(seed)
+    mass = rng.random((runs, n)) * (rng.random((runs, n)) < 0.7)
+    mass[:, rng.integers(n)] = 0.5
+    uniform = rng.random((runs, trials))
+    found = draw_runs(mass, uniform)
+    alone = [draw(one, own) for one, own in zip(mass, uniform, strict=True)]
+    np.testing.assert_array_equal(found, alone)
+    assert (np.take_along_axis(mass, found, axis=1) > 0).all()
 
 
 @given(batches())
