@@ -18,7 +18,7 @@ from ewp.common.calls import chain_call, same_as, write_call
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
-from ewp.comparison.methods import Problem, name_methods, tune_methods
+from ewp.comparison.methods import Problem, name_methods, naming, tune_methods
 from ewp.comparison.results import MEASURES, Comparison
 from ewp.comparison.several import SeveralComparisons
 from ewp.comparison.trials import (
@@ -162,9 +162,10 @@ def compare(
     if scale == "auto" and not isinstance(lam, str):
         warn_of_scales(array.var(axis=0), columns, np.ptp(array, axis=0) > 0, stacklevel=2)
     if lam == "auto" and (scale == "auto" or is_decorrelated(scale)):
-        selection = select_lambda(
-            array, k, scale=scale, random_state=seed, n_jobs=n_jobs, progress=progress
-        )
+        with naming("ewp" if "ewp" in named else "scaling"):
+            selection = select_lambda(
+                array, k, scale=scale, random_state=seed, n_jobs=n_jobs, progress=progress
+            )
         scale = None if selection.scaling == "none" else selection.scaling
     scaled = _Scaled.of(array, None if scale == "auto" else scale)
     array = scaled.rows

@@ -8,7 +8,9 @@ imported when that name is given and not before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -21,6 +23,7 @@ from sklearn.mixture import GaussianMixture
 
 from ewp.common.checks import check_choice
 from ewp.common.types import Array
+from ewp.display.evidence import NoClustersWarning
 from ewp.estimator import EWP
 from ewp.peers.kmeans import KHarmonicMeans, KMeans, PowerKMeans, WKMeans
 from ewp.peers.sparcl import SparseGap, sparse_gap
@@ -33,6 +36,7 @@ __all__ = [
     "Method",
     "Problem",
     "name_methods",
+    "naming",
     "register",
     "tune_methods",
 ]
@@ -55,6 +59,27 @@ class Method(Protocol):
         self, X: Array, k: int, start: Array, rng: np.random.Generator
     ) -> tuple[np.ndarray, Array | None]:
         """Return labels, and weights if the method has any, from k starting centroids."""
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Context in which warnings that there are no clusters say whose selection found none.
+
+    Parameters
+    ----------
+    name : str
+        Of a method.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    # where Python keeps what it has told, so that trials do not repeat it
+    registry = globals().setdefault("__warningregistry__", {})
+    for one in caught:
+        text: Any = one.message
+        if issubclass(one.category, NoClustersWarning):
+            text = f"{name}: {text}"
+        warnings.warn_explicit(text, one.category, one.filename, one.lineno, registry=registry)
 
 
 @dataclass(frozen=True)
@@ -90,7 +115,8 @@ class EstimatorMethod:
         if _has(model, "random_state"):
             options["random_state"] = int(rng.integers(2**31))
         model.set_params(**{name: one for name, one in options.items() if _has(model, name)})
-        model.fit(X)
+        with naming(self.name):
+            model.fit(X)
         labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
         if not self.weighting:
             return labels, None
@@ -251,7 +277,8 @@ def tune_methods(named: dict[str, Any], problem: Problem) -> list[Method]:
     tuned: list[Method] = []
     for name, given in named.items():
         if isinstance(given, str):
-            tuned.append(METHODS[given](problem, name))
+            with naming(name):
+                tuned.append(METHODS[given](problem, name))
         elif _clusters(given):
             learns = bool(getattr(given, "learns_weights", True))
             tuned.append(EstimatorMethod(name, given, weighting=learns))

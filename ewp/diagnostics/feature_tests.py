@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["FeatureTests", "adjusted", "feature_tests_given_others"]
 
 #: Shares of the level that the tests of means, spreads and modes have.
-_SHARES = (0.45, 0.45, 0.1)
+_SHARES = (0.6, 0.3, 0.1)
 #: A feature is regressed on no more others than rows divided by this, and than the second number.
 _ROWS_PER_COVARIATE, _MOST_COVARIATES = 3, 100
 #: Adjusted p-values up to here are marked.
@@ -181,7 +181,9 @@ def _test_group(
             beside = np.hstack([beside, clusters.scores])
         rng = np.random.default_rng([seed, int(feature)])
         broken = spread_ties(X[:, feature], rng)
-        found[:, i] = conditional_tests(X[:, feature], beside, clusters.probability, broken)
+        found[:, i] = conditional_tests(
+            X[:, feature], beside, clusters.probability, broken, clusters.discriminant
+        )
     return [_Outcome(features, found)]
 
 
@@ -193,13 +195,17 @@ def _together(means: Array, spreads: Array, modes: Array) -> Array:
 
 
 def adjusted(p_value: Array, method: str) -> Array:
-    """p-values adjusted by a method of statsmodels, such as "holm" or "fdr_bh"; NaN stay."""
-    from statsmodels.stats.multitest import multipletests
-
+    """Adjust p-values by Holm ("holm") or by Benjamini and Hochberg ("fdr_bh"); NaN stay."""
     found = np.full(len(p_value), np.nan)
-    tested = np.isfinite(p_value)
-    if tested.any():
-        found[tested] = multipletests(p_value[tested], method=method)[1]
+    tested = np.flatnonzero(np.isfinite(p_value))
+    order = tested[np.argsort(p_value[tested], kind="stable")]
+    count = len(order)
+    if method == "holm":
+        running = np.maximum.accumulate(p_value[order] * np.arange(count, 0, -1))
+    else:
+        shares = p_value[order] * count / np.arange(1, count + 1)
+        running = np.minimum.accumulate(shares[::-1])[::-1]
+    found[order] = np.minimum(running, 1.0)
     return found
 
 

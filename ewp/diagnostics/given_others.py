@@ -4,8 +4,9 @@ A feature x is regressed on other features. Under the null hypothesis its errors
 these, and so of the clusters, which were found without x and are a function of them; and the
 density of the errors has one mode. Three tests look for what contradicts it:
 
-- means: an F test of the memberships beside the other features,
-- spreads: an F test of the memberships for the normal scores of the residuals' sizes,
+- means: an F test of memberships by linear discriminant analysis beside the other features, for
+  what features that are correlated within clusters say of a mean is linear in these probabilities,
+- spreads: an F test of flattened memberships for the normal scores of the residuals' sizes,
 - modes: the dip of the residuals.
 
 In one elliptical cloud, such as a multivariate t distribution, the errors are larger where the
@@ -35,6 +36,12 @@ _DEPENDENT = 1e-7
 _VANISHING = 1e-4
 #: What logarithms of probabilities are divided by.
 _FLATTENED = 4.0
+#: Linear discriminant analysis: rows a feature and the most features, rows at the common mean that
+#: are added to every cluster, and the least variance within clusters, as a share.
+_ROWS_A_FEATURE, _MOST_CORRELATED = 3, 100
+#: Clusters overlap where rows belong to others than their likeliest by this share.
+_OVERLAP = 5e-3
+_ROWS_AT_MEAN, _LEAST_WITHIN = 10.0, 1e-3
 #: Errors do not count as smaller than this share of the mean.
 _LEAST_SPREAD = 0.2
 #: Residual degrees of freedom below which nothing is tested.
@@ -48,11 +55,15 @@ class Memberships(NamedTuple):
     ----------
     probability : ndarray of shape (n, k)
         Flattened, see `memberships`.
+    discriminant : ndarray of shape (n, k)
+        By linear discriminant analysis; the flattened ones where features are many, or clusters
+        do not overlap.
     scores : ndarray of shape (n, k - 1)
         Log-ratios of the probabilities, before, to that of the first cluster.
     """
 
     probability: Array
+    discriminant: Array
     scores: Array
 
 
@@ -95,7 +106,35 @@ def memberships(X: Array, labels: np.ndarray, mass: Array | None) -> Memberships
     varies = within > _DEPENDENT**2 * (Z**2).mean(axis=0)
     Z, means, within = Z[:, varies], means[:, varies], within[varies]
     log = np.log(size) - 0.5 * (means**2 / within).sum(axis=1) + Z @ (means / within).T
-    return Memberships(softmax(log / _FLATTENED, axis=1), log[:, 1:] - log[:, :1])
+    flattened = softmax(log / _FLATTENED, axis=1)
+    weight = np.ones(len(X)) if mass is None else mass
+    few = Z.shape[1] * _ROWS_A_FEATURE <= len(Z) and Z.shape[1] <= _MOST_CORRELATED
+    overlaps = 1.0 - float(softmax(log, axis=1).max(axis=1).mean()) > _OVERLAP
+    sharp = _discriminant(Z, member, weight) if few and overlaps else flattened
+    return Memberships(flattened, sharp, log[:, 1:] - log[:, :1])
+
+
+def _discriminant(Z: Array, member: Array, weight: Array) -> Array:
+    """Probabilities by linear discriminant analysis, after one step of EM from a partition.
+
+    Half of the covariances within clusters counts, and some rows at the common mean are added to
+    every cluster: the clusters were found in these features, and look farther apart than they are.
+    """
+    Z = Z - np.average(Z, axis=0, weights=weight)
+    Z = Z / np.sqrt(np.average(Z**2, axis=0, weights=weight))
+    total = (Z.T * weight) @ Z / weight.sum()
+    for _ in range(2):
+        size = np.maximum(member.sum(axis=1), np.finfo(float).tiny)
+        means = (member @ Z) / (size + _ROWS_AT_MEAN)[:, None]
+        within = total - (means.T * size) @ means / size.sum()
+        least = np.maximum(np.diag(within), _LEAST_WITHIN)
+        within = 0.5 * (within + np.diag(least))
+        root, axes = np.linalg.eigh(within)
+        solved = (axes / np.maximum(root, _LEAST_WITHIN)) @ (axes.T @ means.T)
+        log = np.log(size) - 0.5 * np.einsum("kp,pk->k", means, solved) + Z @ solved
+        probability: Array = softmax(log, axis=1)
+        member = probability.T * weight
+    return probability
 
 
 def _orthogonal(columns: Array, longest: float) -> Array:
@@ -141,7 +180,9 @@ def _spread(size: Array, leverage: Array) -> Array:
     return np.maximum(fitted, _LEAST_SPREAD)
 
 
-def conditional_tests(x: Array, others: Array, clusters: Array, spread_out: Array) -> PartTests:
+def conditional_tests(
+    x: Array, others: Array, clusters: Array, spread_out: Array, sharp: Array | None = None
+) -> PartTests:
     """Test a feature against clusters that were found without it.
 
     Parameters
@@ -153,6 +194,8 @@ def conditional_tests(x: Array, others: Array, clusters: Array, spread_out: Arra
         Probabilities of the clusters.
     spread_out : ndarray of shape (n,)
         The feature with its ties broken, for the modes.
+    sharp : ndarray of shape (n, k), optional
+        Other probabilities of the clusters, for the means.
 
     Returns
     -------
@@ -170,22 +213,23 @@ def conditional_tests(x: Array, others: Array, clusters: Array, spread_out: Arra
     total = float(residual @ residual)
     if total <= _DEPENDENT**2 * float(x @ x):
         return _NOTHING
-    if left - clusters.shape[1] < _FEWEST_LEFT:
+    sharp = clusters if sharp is None else sharp
+    if left - sharp.shape[1] < _FEWEST_LEFT:
         return _UNKNOWN
     leverage = (Q**2).sum(axis=1)
     shrunk = np.sqrt(np.maximum(1.0 - leverage, _DEPENDENT))
     size = np.abs(residual) / shrunk
-    longest = float(np.linalg.norm(clusters, axis=0).max())
-    basis = _orthogonal(clusters - Q @ (Q.T @ clusters), longest)
+    longest = float(np.linalg.norm(sharp, axis=0).max())
+    basis = _orthogonal(sharp - Q @ (Q.T @ sharp), longest)
     means = _f_test(residual, basis, _spread(size, leverage) ** 2, left)
 
     far = np.column_stack([np.ones(n), _normal_scores(leverage)])
     P = np.linalg.qr(far)[0]
     scores = _normal_scores(size)
     scores = scores - P @ (P.T @ scores)
-    spreads = _f_test(
-        scores, _orthogonal(clusters - P @ (P.T @ clusters), longest), np.ones(n), n - 2
-    )
+    longest = float(np.linalg.norm(clusters, axis=0).max())
+    basis_of_spreads = _orthogonal(clusters - P @ (P.T @ clusters), longest)
+    spreads = _f_test(scores, basis_of_spreads, np.ones(n), n - 2)
     around = spread_out - spread_out.mean()
     modes = dip_test((around - Q @ (Q.T @ around)) / shrunk)
     explained = float(((basis.T @ residual) ** 2).sum()) / total

@@ -72,10 +72,11 @@ class MeanDifferences(SummaryMixin):
         allows for the clusters' being found; ``p_holm`` and ``p_bh`` are adjusted, for the
         vectors among the pairs, for the features among all pairs and features; ``p_naive`` would
         be the p-value if the clusters had been known beforehand, which they were not. ``refits``
-        counts fits along the path, ``settled`` says whether the last of them found nothing lower.
+        counts searches along the path, ``settled`` says whether the last of them found nothing
+        lower.
         NaN where nothing can be tested.
     n_refits : int
-        Fits in a row that had to find nothing lower.
+        Searches in a row that had to find nothing lower.
     dimensions : int
         Dimensions in which the vectors of means were compared, at most.
     lower : int
@@ -191,7 +192,7 @@ def _run_tests(data: _Data, tests: list[_Test], n_refits: int) -> list[_Outcome]
         return [_NOTHING] * len(tests)
     pair = Pair.of(data.X, data.labels, i, j)
     rivals = Rivals(data.columns, data.labels, data.options)
-    rivals.search(n_refits, np.random.default_rng(tests[0].seed))
+    rivals.search_observed(np.random.default_rng(tests[0].seed))
     means = pair.unit * (pair.contrast @ data.X)
     found = []
     for one in tests:
@@ -266,8 +267,8 @@ def selective_tests(
     For every pair of clusters the vectors of means are compared, and the means of every feature.
     A p-value is the probability of a difference at least as large if there were none, among the
     data sets that change in this difference alone and have the same best partition: no partition
-    found has a lower objective there, at this fit's penalty, scaling and form. Fits from scratch
-    along the path look for such partitions, with the options of the fit.
+    found has a lower objective there, at this fit's penalty, scaling and form. Searches from many
+    starts along the path look for such partitions.
 
     The rows are taken for independent and normal, those of the two clusters with one mean under
     the null hypothesis; variances and correlations need not be known. Everything is conditional
@@ -281,11 +282,12 @@ def selective_tests(
         Clusters to compare. By default all pairs; with `i` alone, this one with all others.
     features : list of feature names, optional
         The features to test beside the vectors of means, by default all of them. A test takes
-        the time of some dozen fits.
+        the time of some fits.
     n_refits : int, default 20
-        Fits in a row along a path that must find nothing lower. If a share s of what the p-value
-        rests on were wrong, all of them would miss it with probability ``(1 - s) ** n_refits``;
-        with too few, p-values are too small. Noise in many features needs the most.
+        Searches in a row along a path that must find nothing lower. If a share s of what the
+        p-value rests on were wrong, all of them would miss it with probability
+        ``(1 - s) ** n_refits``; with too few, p-values are too small. Noise in many features
+        needs the most.
     covariance : float or array-like of shape (p, p), optional
         Variance of all features, or covariance matrix of the rows of a cluster, where it is known
         from elsewhere; an estimate from these clusters is too small. By default none is needed.
@@ -434,19 +436,20 @@ def summarise_differences(found: MeanDifferences, top: int) -> EWPSummary:
         "which no other partition has a lower objective; naive: if the clusters had been known "
         "beforehand, which they were not.",
         f"(all features): difference in standard deviations, in {found.dimensions} dimensions.",
-        f"Along every path, {found.n_refits} fits in a row had to find no lower partition.",
+        f"Along every path, {found.n_refits} searches in a row had to find no lower partition.",
         CONDITIONAL,
     ]
     unsettled = int((~table["settled"].astype(bool)).sum())
     if unsettled:
         notes.append(
-            f"NOT SETTLED: in {counted(unsettled, 'test')} fits still found lower partitions; the "
-            "p-values are rough. n_refits asks for more."
+            f"NOT SETTLED: in {counted(unsettled, 'test')} searches still found lower partitions; "
+            "the p-values are rough. n_refits asks for more."
         )
     if found.lower:
         notes.append(
             f"MISSED: {counted(found.lower, 'partition')} with a lower objective than this fit's "
-            "on the same data: fit again with a larger n_init; the p-values are rough."
+            "on the same data: fit again with a larger n_init; the p-values are rough, and mostly "
+            "too large."
         )
     if not found.complete:
         notes.append("INTERRUPTED: differences without a p-value were not tested.")

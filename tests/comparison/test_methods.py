@@ -168,3 +168,15 @@ def test_an_interruption_keeps_the_finished_trials(data):
     assert found.n_trials == 3
     assert not found.complete
     assert "interrupted" in str(found)
+
+
+def test_a_warning_of_no_clusters_says_whose_selection_found_none():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    options = {"n_trials": 1, "random_state": 0}
+    with pytest.warns(ewp.NoClustersWarning) as caught:
+        ewp.compare(X, 2, methods=("ewp", "ewp-between", ewp.EWP(2)), **options)
+    told = [str(one.message).split(":")[0] for one in caught]
+    assert told == ["ewp", "ewp-between", "EWP"]
+    assert all(": No evidence for more than one cluster" in str(one.message) for one in caught)
+    with pytest.warns(ewp.NoClustersWarning, match="^scaling: No evidence"):
+        ewp.compare(X, 2, methods=("kmeans",), **options)

@@ -134,3 +134,28 @@ def test_memberships_are_those_of_a_discriminant_analysis(weighted):
     design = np.column_stack([np.ones(40), X])
     linear = design @ np.linalg.lstsq(design, found.scores, rcond=None)[0]
     np.testing.assert_allclose(linear, found.scores, atol=1e-8)
+
+
+def test_discriminant_probabilities_are_linear_in_the_features_and_know_no_units():
+    rng = np.random.default_rng(7)
+    labels = rng.integers(3, size=60)
+    X = rng.normal(size=(60, 4)) + 2.0 * (labels[:, None] == np.arange(4))
+    found = memberships(X, labels, None).discriminant
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert np.mean(found.argmax(axis=1) == labels) > 0.7
+    log = np.log(found[:, 1:] / found[:, :1])
+    design = np.column_stack([np.ones(60), X])
+    linear = design @ np.linalg.lstsq(design, log, rcond=None)[0]
+    np.testing.assert_allclose(linear, log, atol=1e-7)
+    moved = memberships(X * [1.0, 50.0, 0.01, 3.0] + 7.0, labels, None).discriminant
+    np.testing.assert_allclose(moved, found, atol=1e-9)
+    twice = memberships(np.repeat(X, 2, axis=0), np.repeat(labels, 2), np.full(120, 0.5))
+    np.testing.assert_allclose(twice.discriminant, np.repeat(found, 2, axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize(("p", "apart"), [(12, 0.0), (4, 50.0)])
+def test_of_many_features_and_of_clusters_apart_probabilities_are_the_flattened_ones(p, apart):
+    labels = np.arange(30) % 2
+    X = np.random.default_rng(8).normal(size=(30, p)) + apart * labels[:, None]
+    found = memberships(X, labels, None)
+    np.testing.assert_array_equal(found.discriminant, found.probability)

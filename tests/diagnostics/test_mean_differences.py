@@ -157,7 +157,8 @@ def test_objectives_along_a_path_are_those_of_the_data_there(dispersion, scale, 
     rivals = Rivals(X, labels[0], options)
     path = split(X).feature_path(0)
     tau = np.array([-3.0, 0.2, 4.0])
-    curves = [rivals.along(rivals.known[0], path), rivals.along(rivals.add(labels[1]), path)]
+    partitions = [rivals.known[0], rivals.add(labels[1])]
+    curves = np.array([rivals.along(one, path) for one in partitions])
     lead = np.subtract(*rivals.objectives(curves, rivals.along(None, path), path.steps(tau)))
     for at, gap in zip(tau, lead, strict=True):
         moved = path.data(X, at)
@@ -214,6 +215,31 @@ def test_a_feature_without_part_in_the_fit_has_the_classical_p_value():
     groups = [X["noise"][results.labels == j] for j in (0, 1)]
     assert table["p_value"][1] == pytest.approx(stats.ttest_ind(*groups).pvalue, rel=1e-6)
     assert table["p_naive"][1] == pytest.approx(stats.ttest_ind(*groups).pvalue)
+
+
+def test_with_a_known_covariance_p_values_of_noise_are_uniform():
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(14, 2)) @ np.array([[1.0, 0.6], [0.0, 0.8]])
+        options = FitOptions(2, lam=4.0, scale=None, dispersion="within", random_state=0)
+        labels = refitted(X, options)
+        path = Pair.of(X, labels, 0, 1).mean_path(np.arange(2), np.array([[1.0, 0.6], [0.6, 1.0]]))
+        found.append(selective_p_value(Rivals(X, labels, options), path, 10, rng).p_value)
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+    assert abs(np.mean(found) - 0.5) < 0.15
+
+
+def test_partitions_that_the_fit_missed_are_counted_and_restrict_nothing():
+    """Of a partition at random nearly every other one is lower."""
+    X = noise(1, n=20, p=2)
+    labels = np.arange(20) % 2
+    rivals = Rivals(X, labels, FitOptions(2, lam=5.0, scale="standard", dispersion="within"))
+    rivals.search_observed(np.random.default_rng(0))
+    path = Pair.of(X, labels, 0, 1).mean_path(np.arange(2))
+    found = selective_p_value(rivals, path, 3, np.random.default_rng(0))
+    assert rivals.lower
+    assert 0.0 < found.p_value <= 1.0
 
 
 def test_on_noise_the_p_value_is_uniform_where_the_t_test_always_rejects():
@@ -316,9 +342,12 @@ def test_clusters_too_small_and_constant_features_have_no_p_value():
     assert table["feature"][table["p_value"].isna()].tolist() == ["same"]
 
 
-@pytest.mark.parametrize("options", [{"scale": "decorrelate"}, {"dispersion": "between"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"lam": 12.0, "scale": "decorrelate"}, {"lam": 200.0, "dispersion": "between"}],
+)
 def test_other_forms_and_scalings_are_tested_too(options):
-    results = ewp.fit(three_groups(), 3, lam=12.0, random_state=0, **options)
+    results = ewp.fit(three_groups(), 3, random_state=0, **options)
     found = results.test_differences(0, 1, features=["u", "noise"], n_refits=2, random_state=0)
     assert found.table["p_value"].notna().all()
     assert found.table["p_value"][0] < 0.05
@@ -370,7 +399,7 @@ def test_results_survive_a_file(results, found, tmp_path):
 def test_the_summary_says_what_the_p_values_rest_on(found):
     text = " ".join(str(found).split())
     assert "3 of 3 pairs of clusters and" in text
-    assert "Along every path, 4 fits in a row had to find no lower partition." in text
+    assert "Along every path, 4 searches in a row had to find no lower partition." in text
     assert "NOT SETTLED" not in text
     assert "lower objective than this fit's" not in text
     assert "3 of 3 pairs" in repr(found)

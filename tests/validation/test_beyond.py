@@ -133,19 +133,28 @@ def test_rejections_of_differences_are_counted_by_kind_of_data():
     def value(cell):
         if cell.inputs["first"] or cell.inputs["p"] == 100:
             return None
-        p = [0.01, 0.05, 0.5] if selective.DRAWS[cell.inputs["kind"]] else [0.5, 0.04, 0.3]
-        other = {"seed": 1, "p_value": [0.9] * 3, "naive": [0.2] * 3}
-        return [{"seed": 0, "p_value": p, "naive": [1e-9] * 3}, other]
+        groups = selective.DRAWS[cell.inputs["kind"]] > 0
+        p = [0.01, 0.05, 0.5] if groups else [0.5, 0.04, 0.3]
+        one = {"seed": 0, "p_value": p, "naive": [1e-9] * 3, "missed": True}
+        other = {"seed": 1, "p_value": [0.9] * 3, "naive": [0.2] * 3, "missed": False}
+        if not groups:
+            return [one, other]
+        known = {"oracle": 1e-9, "agreement": 1.0}
+        missed = {**other, "oracle": 0.1, "agreement": 0.2}
+        return [{**one, **known}, {**other, **known}, missed, missed]
 
     section = selective.differences_section(Given(value))
-    table = frame(section).set_index("data")
-    assert len(table) == 2 * len(selective.DRAWS)
-    names = ["means, % rejected", "first feature", "heaviest feature", "t test, heaviest"]
-    for kind, cells in table[names].iterrows():
-        groups = selective.DRAWS[kind] > 0
-        assert cells.tolist() == (["50.0", "50.0"] if groups else ["0.0", "50.0"]) + ["0.0", "50.0"]
-    assert "reject 0.0 – 50.0 % where there are no clusters, a t test 50.0 – 50.0 %" in (
-        section.verdict.text
+    level, power = (frame(section, i).set_index("data") for i in (0, 1))
+    groups = [kind for kind in selective.DRAWS if selective.DRAWS[kind]]
+    assert (len(level), len(power)) == (2 * len(selective.DRAWS) - 2 * len(groups), 2 * len(groups))
+    assert (level["means, % rejected"] == "0.0").all()
+    rest = ["first feature", "t test, heaviest", "better partition missed, %"]
+    assert (level[rest] == "50.0").all(axis=None)
+    names = ["groups found, %", "means, % rejected", "first feature", "t test, groups known"]
+    assert (power[names] == "50.0").all(axis=None)
+    assert section.verdict.text.endswith(
+        "reject 0.0 – 50.0 % where there are no clusters, a t test 50.0 – 50.0 %; groups that "
+        "were found differ in 50.0 – 50.0 %."
     )
     assert selective.differences_section(Given(lambda cell: None)) is None
 
@@ -155,6 +164,11 @@ def test_differences_are_tested_data_set_by_data_set():
     assert (one["seed"], two["seed"]) == (0, 1)
     assert len(one["p_value"]) == len(one["naive"]) == 3
     assert one["naive"][1] < 1e-9
+    assert one["oracle"] < 1e-9
+    assert one["agreement"] > 0.9
+    (noise,) = selective.differences("normal", 5, 3, 1, n_refits=1)
+    assert "oracle" not in noise
+    assert not noise["missed"]
 
 
 def test_a_choice_from_the_classes_is_judged_by_its_objective():

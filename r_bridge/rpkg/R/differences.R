@@ -5,8 +5,8 @@
 #' A t test between two clusters of the same data rejects nearly always, for clusters are made to differ. Here
 #' a p-value is the probability of a difference at least as large if there were none, among the data sets
 #' that change in this difference alone and have the same best partition. For every pair of clusters the vectors of
-#' means are compared, and the means of every column. Fits from scratch look for better partitions: a test
-#' takes the time of some dozen fits.
+#' means are compared, and the means of every column. Searches from many starts look for better partitions: a test
+#' takes the time of some fits.
 #'
 #' The rows are taken for independent and normal, those of the two clusters with one mean under the null
 #' hypothesis; variances and correlations need not be known. Everything is conditional on the number of
@@ -16,7 +16,7 @@
 #' @param i,j Numbers of the clusters to compare. By default all pairs; with one of them, this one with all
 #'   others.
 #' @param features Names of the columns to test beside the vectors of means, by default all.
-#' @param n_refits Fits in a row along a path that must find nothing lower. With too few, p-values are too
+#' @param n_refits Searches in a row along a path that must find nothing lower. With too few, p-values are too
 #'   small.
 #' @param covariance Variance of all columns, or covariance matrix of the rows of a cluster, where it is known
 #'   from elsewhere; an estimate from these clusters is too small. By default none is needed.
@@ -27,7 +27,7 @@
 #'   Hotelling's F in q dimensions; `p_value`, which allows for the clusters' being found; this adjusted by
 #'   Holm, `p_holm`, and by Benjamini and Hochberg, `p_bh`, for the vectors among the pairs, for the columns among
 #'   all pairs and columns; `p_naive`, which would be the p-value if the clusters had been known
-#'   beforehand, which they were not; `refits`, the number of fits along the path, and `settled`, whether
+#'   beforehand, which they were not; `refits`, the number of searches along the path, and `settled`, whether
 #'   the last of them found nothing lower. `NA` where nothing can be tested.}
 #' \item{n_refits}{As above.}
 #' \item{dimensions}{Dimensions in which the vectors of means were compared, at most.}
@@ -141,15 +141,15 @@ difference_notes <- function(x) {
           "partition has a lower objective; p_naive: if the clusters had been known beforehand, which they were",
           "not."),
     sprintf("%s: difference in standard deviations, in %s.", ALL_FEATURES, counted(x$dimensions, "dimension")),
-    sprintf("Along every path %s in a row had to find no lower partition.", counted(x$n_refits, "fit")),
+    sprintf("Searches in a row that had to find no lower partition along every path: %d.", x$n_refits),
     "Conditional on the number of clusters, the penalty, the scaling and the form of the weights.",
     if (unsettled) {
-      sprintf(paste("NOT SETTLED: in %s fits still found lower partitions; the p-values are rough. n_refits asks for",
-                    "more."), counted(unsettled, "test"))
+      sprintf(paste("NOT SETTLED: in %s searches still found lower partitions; the p-values are rough. n_refits",
+                    "asks for more."), counted(unsettled, "test"))
     },
     if (x$lower) {
       sprintf(paste("MISSED: %s with a lower objective than this fit's on the same data: fit again with a larger",
-                    "nstart; the p-values are rough."), counted(x$lower, "partition"))
+                    "nstart; the p-values are rough, and mostly too large."), counted(x$lower, "partition"))
     },
     if (!x$complete) "INTERRUPTED: differences without a p-value were not tested."
   )

@@ -47,7 +47,7 @@ test_that("all pairs, or one cluster with all others, are printed, plotted and t
   other <- all
   other$lower <- 2L
   other$table$settled[1] <- FALSE
-  expect_output(print(other), "NOT SETTLED: in 1 test fits.*MISSED: 2 partitions")
+  expect_output(print(other), "NOT SETTLED: in 1 test searches.*MISSED: 2 partitions")
   drawing(expect_invisible(plot(all)))
   if (requireNamespace("ggplot2", quietly = TRUE)) expect_s3_class(ggplot2::autoplot(all), "ggplot")
   # the smallest p-value of the pairs, times their number
