@@ -42,8 +42,9 @@ _SEARCHED = 1.5
 #: starts are enough if half of them do.
 _FEWEST, _MOST, _AGREE = 20, 100, 4
 #: Products that automatic starts may cost where each is polished, their most, how many must agree,
-#: and starts of a block then; products that recombining may cost, and the most children.
-_PRODUCTS_EACH, _MOST_EACH, _AGREE_EACH, _BLOCK_EACH = 2.4e8, 12, 3, 4
+#: and starts of a block then: a block is enough if all of it agree. Products that recombining may
+#: cost, and the most children.
+_PRODUCTS_EACH, _MOST_EACH, _AGREE_EACH, _BLOCK_EACH = 2.4e8, 12, 3, 2
 _EFFORT_EACH = PolishEffort(1, (1.0, 2.0), 2)
 _PRODUCTS_RECOMBINED, _MOST_CHILDREN = 6e8, 64
 #: Every so manieth start has random weights.
@@ -253,6 +254,7 @@ def multistart(
         best, made = min(one.objective for one in ended), len(ended) - len(sparse)
         agreeing = sum(one.objective <= best + same for one in ended[len(sparse) :])
         agreed = agreeing >= plan.agree and (made >= plan.fewest or 2 * agreeing >= made)
+        agreed = agreed or (plan.each and agreeing == made >= plan.block > 1)
         if agreed:
             break
     others = [
