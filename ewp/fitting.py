@@ -60,6 +60,8 @@ __all__ = [
 #: Options on which no figure depends, and those that a call states otherwise.
 _WITHOUT_EFFECT = ("n_jobs", "progress")
 _UNSTATED = ("n_clusters", "random_state", *_WITHOUT_EFFECT)
+#: What a selection asks for itself.
+_OWN = ("partial", "separation")
 #: Data up to this size are hashed.
 _HASHED_BYTES = 2**28
 
@@ -175,7 +177,7 @@ def state_options(
         one.name: value
         for given in (selection, options)
         for one in dataclasses.fields(given)
-        if one.name not in (*_UNSTATED, "partial")
+        if one.name not in (*_UNSTATED, *_OWN)
         and not same_as(value := getattr(given, one.name), one.default)
     }
     if weight is not None:

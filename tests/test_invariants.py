@@ -41,9 +41,9 @@ def fits(draw):
     return X, k, lam, options
 
 
-def fit(problem, X=None):
+def fit(problem, X=None, **more):
     data, k, lam, options = problem
-    return ewp.fit(data if X is None else X, k, lam, **options)
+    return ewp.fit(data if X is None else X, k, lam, **options, **more)
 
 
 @given(fits())
@@ -84,8 +84,11 @@ def test_every_layout_and_type_of_the_same_numbers_gives_the_same_fit(problem):
     X = problem[0].astype(np.float32).astype(np.float64)
     here = fit(problem, X)
     single = X.astype(np.float32)
-    for same in (np.asfortranarray(X), single, np.asfortranarray(single), X[:, ::-1][:, ::-1]):
+    for same in (np.asfortranarray(X), X[:, ::-1][:, ::-1]):
         assert_identical(fit(problem, same), here)
+    for same in (single, np.asfortranarray(single)):
+        assert_identical(fit(problem, same, dtype="float64"), here)
+    assert_identical(fit(problem, np.asfortranarray(single)), fit(problem, single))
 
 
 @given(fits())

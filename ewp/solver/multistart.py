@@ -263,7 +263,9 @@ def multistart(
     ]
     mixed = []
     rarely = agreeing < _OFTEN * made
-    if moves is not None and plan.children and len(ended) > 1 and (not agreed or rarely):
+    mixable = moves is not None and plan.children and all(one.converged for one in ended)
+    if mixable and len(ended) > 1 and (not agreed or rarely):
+        assert moves is not None
         rng = polishing.spawn(1)[0]
         mixed = _recombine(engine, moves, rule, [*ended, *others], rng, plan.children, same, limits)
     return _summarise(engine, rule, ended, others, mixed, np.array(polished), same, len(sparse))
