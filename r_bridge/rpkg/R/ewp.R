@@ -81,6 +81,8 @@
 #'       (default `TRUE`). `FALSE` with `s0 = -1` is the published algorithm.}
 #'     \item{`tol`}{The step at which to stop (1e-8).}
 #'     \item{`sample_weight`}{One number for each row; a row of weight 2 counts twice.}
+#'     \item{`robust`}{`"trim"` leaves the tenth of the rows that are farthest from all centres without
+#'       influence, `"trim:0.2"` a fifth. They are in `cluster` all the same.}
 #'     \item{`n_jobs`}{Number of processes; -1 for all processors.}
 #'     \item{`progress`}{Whether to show a progress bar.}
 #'     \item{others}{Options that only the Python package knows are handed to it as they are.}
@@ -122,6 +124,9 @@
 #'   single elliptical cluster, and its standard error `se`; `of_box`, what parts of a single box-shaped
 #'   cluster gain at most; `words`. `NULL` if `lambda` was given, or `k` is 1.}
 #' \item{sample_weight, terms}{Weights of the rows and terms of the formula, where given.}
+#' \item{outliers}{Of a trimmed fit (`robust = "trim"`), a data frame with one row per row: its weight
+#'   (`mass`), its `distance` to the nearest centre, this by the largest of the rows that were kept
+#'   (`outlyingness`), and whether it was `trimmed`; `sample_weight` is 0 then.}
 #' \item{na.action, kept, given}{Rows left out for missing values, numbers of the rows that were
 #'   used, and how many there were, where not all were used.}
 #' \item{call}{The call.}
@@ -295,6 +300,10 @@ as_ewp <- function(results, rows, seed, call) {
                      data_sha256 = from_python(results$data_sha256))
   given <- from_python(results$sample_weight)
   if (!is.null(given)) fit$sample_weight <- as.double(given)
+  if (!is.null(from_python(results$outliers))) {
+    fit$outliers <- from_frame(results$outliers)
+    if (!is.null(names(fit$cluster))) rownames(fit$outliers) <- names(fit$cluster)
+  }
   fit$terms <- rows$terms
   fit$na.action <- rows$na.action
   if (!is.null(rows$kept)) fit[c("kept", "given")] <- rows[c("kept", "given")]
