@@ -194,6 +194,7 @@ def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = Non
             markerfacecolor="white",
             markersize=5,
             label="clusters not separated",
+            zorder=3,  # above the points of the curve
         )
     row = table[table["k"] == chosen].iloc[0]
     ax.plot(
@@ -209,6 +210,6 @@ def plot_k(table: pd.DataFrame, chosen: int, unit: str, *, ax: Axes | None = Non
     ax.set_xlabel("number of clusters")
     ax.set_ylabel(unit)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.legend(frameon=False, fontsize="small")
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     despine(ax)
     return ax

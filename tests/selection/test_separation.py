@@ -137,9 +137,12 @@ def test_clusters_of_different_shapes_are_counted_once(chosen):
     assert table.loc[table["mean"].idxmax(), "separation"] < SEPARATED
     text = " ".join(str(chosen.summary()).split())
     assert "separation: log-density that held-out rows of two clusters gain" in text
-    hollow = [line for line in chosen.plot().lines if line.get_label() == "clusters not separated"]
+    lines = chosen.plot().lines
+    (hollow,) = [line for line in lines if line.get_label() == "clusters not separated"]
     drawn = table.index[table["separation"] <= SEPARATED].tolist()
-    assert hollow[0].get_xdata().tolist() == drawn
+    assert hollow.get_xdata().tolist() == drawn
+    # above the filled points of the curve
+    assert all(hollow.get_zorder() > line.get_zorder() for line in lines if line is not hollow)
 
 
 def outcome(gain, separation):
