@@ -174,6 +174,12 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     return table.map(lambda v: f"{v:.1f}" if isinstance(v, float) else str(v))
 
 
+def _span(rates: pd.DataFrame | pd.Series) -> str:
+    """Lowest and highest of some rates in percent."""
+    low, high = np.min(rates.to_numpy()), np.max(rates.to_numpy())
+    return f"{low:.1f} %" if low == high else f"{low:.1f} to {high:.1f} %"
+
+
 def differences_section(store: Store) -> Section | None:
     """Level and power of tests of the differences between clusters."""
     parts = _parts(store)
@@ -185,8 +191,8 @@ def differences_section(store: Store) -> Section | None:
         own = level[["means, % rejected", "first feature", "heaviest feature"]]
         naive = level["t test, heaviest"]
         words.append(
-            f"at 5 % they reject {own.min(axis=None):.1f} – {own.max(axis=None):.1f} % where "
-            f"there are no clusters, a t test {naive.min():.1f} – {naive.max():.1f} %"
+            f"at 5 % they reject {_span(own)} of the null hypotheses where there are no clusters, "
+            f"a t test {_span(naive)}"
         )
         caption = (
             f"Tests between two clusters at 5 %, {_ROWS} rows without clusters, standardised "
@@ -197,8 +203,8 @@ def differences_section(store: Store) -> Section | None:
     if len(power):
         own = power[["means, % rejected", "first feature"]]
         words.append(
-            f"groups that were found differ in {own.min(axis=None):.1f} – "
-            f"{own.max(axis=None):.1f} %"
+            f"where groups lie {_SIDE:g} standard deviations apart and were found, they reject "
+            f"{_span(own)}"
         )
         caption = (
             f"Groups that lie {_SIDE:g} standard deviations apart in a tenth of the features, λ = "
