@@ -300,14 +300,17 @@ def missing_section(store: Store) -> Section | None:
     gap = float((lost["complete data"] - lost["observed"]).mean())
     ratios = frame_of(store, holes_cells())
     content: list[Any] = [
-        Table(shown, f"NMI, mean (sd) over {counted(table, 'share')}"),
+        Table(shown, f"NMI, mean (sd) over {counted(table, ['name', 'share'])}"),
         "Values are missing completely at random. The penalty is the same for all methods, on real "
         "sets the one that complete data choose. Complete rows are scored on themselves alone; a "
         "dash: too few of them. “Its centroids”: rows with missing values, assigned to the "
         "centroids of complete data by their weights. Of simulation 2, "
         f"{_SLOW_DRAWS} draws are imputed by regressions. k-POD (Chi, Chi and Baraniuk 2016; the "
         "package kPOD, without weights) is recorded.",
-        Table(of_mixtures, f"NMI of refine()'s labels, mean (sd) over {counted(sets, 'share')}"),
+        Table(
+            of_mixtures,
+            f"NMI of refine()'s labels, mean (sd) over {counted(sets, ['name', 'share'])}",
+        ),
         "The same partitions, refined by mixtures. “Its mixture”: rows with missing values under "
         "the mixture of complete data, which is what can be had if nothing has to be estimated.",
     ]
