@@ -81,8 +81,8 @@ def trimming_share(robust: Any) -> float | None:
             share = math.nan
     if not 0.0 < share < _LARGEST:
         raise ValueError(
-            f'robust={robust!r} must be None, "trim" (the farthest {100 * _SHARE:g} % of the rows are '
-            'left out) or such as "trim:0.2", with a share above 0 and below 0.5'
+            f'robust={robust!r} must be None, "trim" (the farthest {100 * _SHARE:g} % of the rows '
+            'are left out) or such as "trim:0.2", with a share above 0 and below 0.5'
         )
     return share
 
