@@ -107,8 +107,7 @@ class StartPlan(NamedTuple):
         children = int(min(_PRODUCTS_RECOMBINED / cost, _MOST_CHILDREN)) if recombines else 0
         if recombines and not polishes_together(engine, k):
             most = int(min(max(_PRODUCTS_EACH / cost, least), _MOST_EACH))
-            block = min(_BLOCK, _BLOCK_EACH)
-            return cls(most + 1, most, _AGREE_EACH, block, each=True, children=children)
+            return cls(most + 1, most, _AGREE_EACH, _BLOCK_EACH, each=True, children=children)
         most = int(min(max(_PRODUCTS / cost, least), _MOST)) if k > 1 else 1
         return cls(min(_FEWEST, most), most, _AGREE, _BLOCK, children=children)
 
@@ -254,7 +253,7 @@ def multistart(
         best, made = min(one.objective for one in ended), len(ended) - len(sparse)
         agreeing = sum(one.objective <= best + same for one in ended[len(sparse) :])
         agreed = agreeing >= plan.agree and (made >= plan.fewest or 2 * agreeing >= made)
-        agreed = agreed or (plan.each and agreeing == made >= plan.block > 1)
+        agreed = agreed or (plan.each and agreeing == made >= plan.block)
         if agreed:
             break
     others = [
