@@ -143,6 +143,18 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         the last steps are too, so that what is returned is a fixed point of the data to the last
         digits; `lam`, where it is "auto", is chosen in float64. Data whose squares float32 cannot
         hold (values beyond 1e16, standard deviations below 1e-12) are computed as float64.
+    divergence : str, sequence of str or mapping, default="euclidean"
+        What stands in the place of squared differences: "poisson" for counts, "bernoulli" for yes
+        or no (and shares from 0 to 1), "gamma" for positive amounts whose deviation grows with
+        their mean. These are half the deviances of generalised linear models; centroids are means
+        all the same. One for all columns, one for each, or a mapping of column names, those that it
+        does not name having squared differences: then standardise, which divides the divergences of
+        every column by their mean about the column's mean. Rows have to be in memory and complete.
+    offset : None, "size" or array of shape (n_samples,), default=None
+        Sizes of rows of counts: a row of size s is compared with s times the centroids. "size"
+        takes row totals over their mean, as where samples were counted to different depths. Sizes
+        are factors, not logarithms. Centroids are per unit of size. For new rows "size" takes their
+        totals over the mean of the fit's; other sizes are given to `predict`.
 
     Attributes
     ----------
@@ -206,6 +218,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         missing: str = FitOptions.missing,
         robust: str | None = FitOptions.robust,
         dtype: str | None = FitOptions.dtype,
+        divergence: Any = FitOptions.divergence,
+        offset: Any = FitOptions.offset,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -225,6 +239,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.missing = missing
         self.robust = robust
         self.dtype = dtype
+        self.divergence = divergence
+        self.offset = offset
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -291,22 +307,35 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         return rows
 
     def _answer(
-        self, X: Any, function: Callable[..., Any], lazy: Callable[..., Any], *metric: Array
+        self,
+        X: Any,
+        function: Callable[..., Any],
+        lazy: Callable[..., Any],
+        *metric: Any,
+        offset: Any = None,
     ) -> Any:
         """Apply a function of rows and a metric, a lazy one to a Dask collection."""
         results = self.results_
         if is_dask(X):
+            if results.families is not None:
+                raise ValueError(
+                    "rows have to be in memory unless all columns have squared differences; give "
+                    "an array or a DataFrame"
+                )
+            metric = tuple(part for part in metric if part is not None)
             return lazy(X, *metric, made=results.decorrelation, missing=results.missing)
-        return function(results.to_columns(X), *metric)
+        return function(results.to_columns(X, offset), *metric)
 
     @one_blas_thread()
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
         """Nearest centroid of every row, in the learned metric.
 
         Parameters
         ----------
         X : array-like or table of shape (n_samples, n_features)
             Also a path, a function that makes blocks, or a Dask collection, as in `fit`.
+        offset : array-like of shape (n_samples,), optional
+            Sizes of the rows, where those of the fit had sizes of their own.
 
         Returns
         -------
@@ -314,17 +343,19 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             For a Dask collection a Dask array, computed when it is asked for.
         """
         rows, metric = self._checked(X), self.results_.metric()
-        labels: np.ndarray = self._answer(rows, new_labels, lazy_labels, *metric)
+        labels: np.ndarray = self._answer(rows, new_labels, lazy_labels, *metric, offset=offset)
         return labels
 
     @one_blas_thread()
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, offset: Any = None) -> Array:
         """Weighted distances to the centroids (not squared).
 
         Parameters
         ----------
         X : array-like or table of shape (n_samples, n_features)
             Also what `predict` takes.
+        offset : array-like of shape (n_samples,), optional
+            Sizes of the rows, where those of the fit had sizes of their own.
 
         Returns
         -------
@@ -333,7 +364,10 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             when it is asked for.
         """
         rows, metric = self._checked(X), self.results_.metric()
-        distances: Array = self._answer(rows, new_distances, lazy_distances, *metric)
+        distances: Array = self._answer(rows, new_distances, lazy_distances, *metric, offset=offset)
+        families = self.results_.families
+        if families is not None and (sizes := families.sizes_of(rows, offset)) is not None:
+            distances *= np.sqrt(sizes)[:, None]
         return distances.astype(precision_for(rows, None), copy=False)
 
     @one_blas_thread()
@@ -362,6 +396,11 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         float
         """
         rows = self._checked(X)
+        if self.results_.families is not None:
+            raise ValueError(
+                "score() is for columns with squared differences; ewp.select_lambda and "
+                f"ewp.select_k score fits with divergence={self.results_.divergence!r}"
+            )
         mixture = partition_mixture(self.results_)
         gain = self._answer(rows, mixture_gain, lazy_gain, *mixture)
         if is_dask(X):

@@ -27,6 +27,7 @@ from ewp.common.checks import (
     check_progress,
 )
 from ewp.common.parallel import one_blas_thread, tqdm
+from ewp.common.types import Array
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.frames import align_to_columns
 from ewp.data.outliers import OutlierWarning, describe_outliers
@@ -39,6 +40,15 @@ from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
+from ewp.engine.columns import (
+    PLAIN,
+    FittedFamilies,
+    check_domains,
+    check_offset,
+    column_families,
+    rows_per_unit,
+)
+from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.precision import DOUBLE
 from ewp.report.page import data_hash
 from ewp.results.partition import dispersions_within
@@ -84,20 +94,25 @@ def align_options(options: FitOptions, columns: pd.Index | None) -> FitOptions:
     return dataclasses.replace(options, init=aligned("init"), prior=aligned("prior"))
 
 
-def check_options(options: FitOptions, p: int) -> FitOptions:
-    """Check the options of a fit to data with p features.
+def check_options(options: FitOptions, columns: pd.Index, n: int) -> FitOptions:
+    """Check the options of a fit.
 
     Parameters
     ----------
     options : FitOptions
         As the user stated them, in the order of the columns.
-    p : int
+    columns : pandas.Index
+        Names of the features.
+    n : int
+        Number of rows.
 
     Returns
     -------
     FitOptions
-        Checked, with arrays for `init` and `prior`, and settled if `lam` is a number.
+        Checked, with arrays for `init` and `prior`, families of columns for `divergence`, and
+        settled if `lam` is a number.
     """
+    p = len(columns)
     k = check_integer("n_clusters", options.n_clusters, least=1)
     check_scale(options.scale)
     check_choice("dispersion", options.dispersion, ("auto", "within", "between"))
@@ -122,8 +137,29 @@ def check_options(options: FitOptions, p: int) -> FitOptions:
         init=check_init(options.init, k, p),
         prior=check_prior(options.prior, p),
         dtype=check_dtype(options.dtype),
+        divergence=PLAIN if (names := _families(options, columns)) is None else names,
+        offset=check_offset(options.offset, names, n),
     )
     return checked if isinstance(lam, str) else checked.settle()
+
+
+def _families(options: FitOptions, columns: pd.Index) -> tuple[str, ...] | None:
+    """Families of the columns, which go with what other options ask."""
+    names = column_families(options.divergence, columns)
+    if names is not None:
+        given = options.divergence if isinstance(options.divergence, str) else "of its own"
+        for name, value, why in (
+            ("missing", options.missing == "observed", "needs complete rows"),
+            ("robust", options.robust is not None, "has no trimmed fit"),
+            ("dtype", options.dtype is not None, "is computed in double precision"),
+            ("scale", is_decorrelated(options.scale), "cannot be decorrelated"),
+        ):
+            if value:
+                raise ValueError(
+                    f"{name}={getattr(options, name)!r} does not go with divergence={given!r}, "
+                    f"which {why}; leave one of them out"
+                )
+    return names
 
 
 def check_scale(scale: Any) -> None:
@@ -251,7 +287,7 @@ def fit_model(
     check_choice("missing", options.missing, ("error", "observed"))
     source = open_source(X, sample_weight, options.missing)
     stated = align_options(options, source.columns)
-    options = check_options(stated, source.p)
+    options = check_options(stated, source.names[1], source.n)
     k = options.n_clusters
     source.check_clusters(k)
     share = trimming_share(options.robust)
@@ -264,14 +300,19 @@ def fit_model(
     options = dataclasses.replace(options, random_state=stated.random_state)
     fitting = generator(options.random_state)
     outcome, warm_starts, mass = None, [*known], source.weight
+    given, families = source, None
+    if options.families is not None:
+        source, families = _per_unit(source, options)
     if share is not None:
         source = _first_core(source, options, share)
     if options.lam == "auto":
-        rows, weight, factor = rows_for_selection(source, k, whole=selection.needs_all_rows)
+        rows, weight, factor, sizes = rows_for_selection(
+            source, k, whole=selection.needs_all_rows, sizes=families and families[1]
+        )
         if share is not None and not selection.needs_all_rows:
             assert weight is not None
             rows, weight = rows[weight > 0], weight[weight > 0]
-        outcome = select_candidate(rows, weight, options, selection)
+        outcome = select_candidate(rows, weight, options, selection, sizes)
         # a single start may fail where those of the folds did not
         options = outcome.apply(options, factor)
         warm_starts += outcome.warm_starts(factor)
@@ -283,12 +324,13 @@ def fit_model(
             prior=options.prior,
             n_jobs=options.n_jobs,
             dtype=options.dtype,
+            names=options.families,
         )
         if engine.dtype != DOUBLE or options.dtype is not None:
             options = dataclasses.replace(options, dtype=engine.dtype.name)
         if isinstance(source, DaskSource):
             warn_of_outliers(source, engine)
-        if stated.scale == "auto" and outcome is None:
+        if stated.scale == "auto" and outcome is None and families is None:
             used = engine.varying if options.prior is None else options.prior > 0
             warn_of_scales(
                 engine.squares / engine.total, source.names[1], used & engine.varying, stacklevel=4
@@ -311,7 +353,7 @@ def fit_model(
     evidence = None if outcome is None else outcome.evidence
     if k > 1 and evidence is not None and not evidence.clear:
         warnings.warn(evidence.words(), NoClustersWarning, stacklevel=4)
-    results = to_results(found, options, source, outcome)
+    results = to_results(found, options, given, outcome, families)
     weight = getattr(source, "sample_weight", mass)
     if trimmed is not None:
         results.outliers = _tabulate_outliers(trimmed, mass, results.labels.index)
@@ -400,11 +442,35 @@ def _tabulate_outliers(trimmed: Trimmed, mass: np.ndarray | None, rows: pd.Index
     )
 
 
+def _per_unit(
+    source: ArraySource | DaskSource, options: FitOptions
+) -> tuple[ArraySource, tuple[float | None, Array | None]]:
+    """Return rows per unit of their size, which weigh as much as they are large, and the sizes."""
+    names = options.families
+    assert names is not None
+    if isinstance(source, ArraySource) and has_sparse_rows(source.array):
+        source = copy.copy(source)
+        source.array = dense_rows(source.array, "divergence", "give fewer rows or columns")
+        source.in_memory = True
+    if not isinstance(source, ArraySource) or not source.in_memory:
+        raise ValueError(
+            "divergence: rows have to be in memory unless all columns have squared differences; "
+            "give an array or a DataFrame"
+        )
+    made = copy.copy(source)
+    made.array = np.ascontiguousarray(source.array, dtype=np.float64)
+    check_domains(made.array, names, source.names[1])
+    found = rows_per_unit(made.array, source.weight, options.offset)
+    made.array, made.weight, reference, sizes = found
+    return made, (reference, sizes)
+
+
 def to_results(
     found: Fit,
     options: FitOptions,
     source: DataSource,
     outcome: SelectionOutcome | None = None,
+    families: tuple[float | None, Array | None] | None = None,
 ) -> EWPResults:
     """Dress a fit in the data's own names.
 
@@ -417,8 +483,18 @@ def to_results(
         The data as the user gave them, kept by reference, with their names.
     outcome : SelectionOutcome or None
         How the penalty was chosen, if it was.
+    families : tuple or None
+        Total of a row of size one, and sizes of the rows, where columns have divergences of their
+        own.
     """
     rows, columns = source.names
+    mass, made = found.partition.mass, None
+    if families is not None:
+        assert isinstance(found.divergence, ColumnDivergence)
+        exact = found.divergence.without_search()
+        made = FittedFamilies(exact, found.squares / exact.units, *families)
+        if made.sizes is not None:
+            mass = np.bincount(found.labels, source.weight, options.n_clusters).astype(float)
     hashed = 8 * source.n * source.p <= _HASHED_BYTES
     here = None
     if isinstance(source, ArraySource) and (source.in_memory or has_sparse_rows(source.array)):
@@ -438,7 +514,7 @@ def to_results(
         clusters=pd.DataFrame(
             {
                 "size": found.partition.size,
-                "mass": found.partition.mass,
+                "mass": mass,
                 "withinss": found.partition.within,
             },
             index=clusters,
@@ -459,6 +535,7 @@ def to_results(
         observed=found.observed,
         within=found.within,
         decorrelation=found.decorrelation,
+        families=made,
         versions=versions(),
         data_sha256=data_hash(here) if hashed else None,
     )

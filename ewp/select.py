@@ -440,7 +440,7 @@ def select_k(
     if rule != "1se":
         stated = {"rule": rule} | stated
     call = write_call("ewp.select_k", ["X", ks if isinstance(ks, range) else numbers], stated)
-    rows, _, _ = rows_for_selection(source, numbers[-1], whole=how.needs_all_rows)
+    rows, *_ = rows_for_selection(source, numbers[-1], whole=how.needs_all_rows)
     how = how.with_folds(rows)
     outcomes: dict[int, SelectionOutcome] = {}
     fits: dict[int, EWPResults] = {}

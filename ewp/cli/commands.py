@@ -70,6 +70,8 @@ def fit(
     dispersion: opt.Form = opt.Dispersion.auto,
     missing: opt.MissingValues = opt.Missing.error,
     robust: opt.Robust = None,
+    divergence: opt.Divergence = FitOptions.divergence,
+    offset: opt.Offset = None,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     bootstrap: Annotated[
@@ -109,6 +111,8 @@ def fit(
             progress=giving.bars,
             missing=missing.value,
             robust=robust,
+            divergence=opt.divergence(divergence),
+            offset=offset,
         )
         table = TableReader(data, reading, progress=giving.bars, missing=missing.value)
         rows = table.load()
@@ -153,6 +157,8 @@ def select(
     dispersion: opt.Form = opt.Dispersion.auto,
     missing: opt.MissingValues = opt.Missing.error,
     robust: opt.Robust = None,
+    divergence: opt.Divergence = FitOptions.divergence,
+    offset: opt.Offset = None,
     starts: opt.Starts = str(FitOptions.n_init),
     max_iter: opt.Steps = FitOptions.max_iter,
     seed: opt.Seed = 0,
@@ -175,6 +181,8 @@ def select(
             "progress": giving.bars,
             "missing": missing.value,
             "robust": robust,
+            "divergence": opt.divergence(divergence),
+            "offset": offset,
         }
         if rule is not None:
             how["rule"] = rule

@@ -113,6 +113,22 @@ Robust = Annotated[
 ]
 
 
+Divergence = Annotated[
+    str,
+    typer.Option(
+        "--divergence",
+        help="euclidean, poisson (counts), bernoulli (0 or 1) or gamma (positive amounts), for all "
+        "columns; or for some, as in visits=poisson,smoker=bernoulli.",
+    ),
+]
+
+
+Offset = Annotated[
+    str | None,
+    typer.Option("--offset", help="size compares counts of a row relative to the row's total."),
+]
+
+
 Starts = Annotated[
     str, typer.Option("--starts", help="Number of starts of a fit, or auto: until several agree.")
 ]
@@ -215,6 +231,18 @@ def expand_records(command: Callable[..., None]) -> Callable[..., None]:
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
     return wrapper
+
+
+def divergence(text: str) -> str | dict[str, str]:
+    """Read divergences: one name, or names of columns with theirs.
+
+    >>> divergence("poisson"), divergence("visits=poisson, smoker=bernoulli")
+    ('poisson', {'visits': 'poisson', 'smoker': 'bernoulli'})
+    """
+    if "=" not in text:
+        return text
+    pairs = (part.rpartition("=") for part in text.split(","))
+    return {name.strip(): family.strip() for name, _, family in pairs}
 
 
 def penalty(text: str) -> float | str:

@@ -24,7 +24,6 @@ from ewp.common.parallel import one_blas_thread
 from ewp.data.scales import ScaleWarning
 from ewp.diagnostics import RECORDS
 from ewp.display.formatting import no_formula
-from ewp.engine.predict import nearest_centroids
 from ewp.results.storage import dump
 
 if TYPE_CHECKING:
@@ -221,10 +220,7 @@ def _print_written(command: str, giving: OutputOptions) -> None:
 @one_blas_thread()
 def assignments(results: EWPResults, table: TableReader) -> pd.DataFrame:
     """Clusters and weighted distances of the rows of a table, block by block."""
-    parts = [
-        nearest_centroids(results.to_columns(results.checked(block)), *results.metric())
-        for block in table.blocks()
-    ]
+    parts = [results.nearest(results.checked(block)) for block in table.blocks()]
     cluster = np.concatenate([nearest for nearest, _ in parts])
     squared = np.concatenate([square for _, square in parts])
     columns = {"cluster": cluster, "distance": np.sqrt(np.maximum(squared, 0.0))}

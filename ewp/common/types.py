@@ -47,6 +47,7 @@ class FittedResults(Protocol):
     observed: Array | None
     within: Array | None
     outliers: pd.DataFrame | None
+    families: Any
     bootstrap_: Any
     consistency_: Any
     stability_: Any
@@ -81,6 +82,10 @@ class FittedResults(Protocol):
         """Options of the fit as plain data."""
 
     @property
+    def divergence(self) -> Any:
+        """Divergence of all columns, or that of each."""
+
+    @property
     def missing(self) -> str:
         """What was done with missing values."""
 
@@ -108,10 +113,10 @@ class FittedResults(Protocol):
     def betweenss(self) -> float:
         """Sum of squares between the clusters."""
 
-    def metric(self) -> tuple[Array, Array, Array, Array]:
+    def metric(self) -> Any:
         """Centroids, weights, means and divisors: what predictions are made with."""
 
-    def to_columns(self, values: Array) -> Array:
+    def to_columns(self, values: Array, offset: Any = None, *, own: bool = False) -> Any:
         """Return checked rows as the columns that have weights."""
 
     def rows_of(self, X: Any) -> tuple[Any, bool]:

@@ -238,10 +238,11 @@ def compare_to(
     table, distance = None, float("nan")
     if known.weights is not None:
         table = _weights(results.weights, known.weights)
-    theta, w, _, scale = results.metric()
+    theta, w, _, scale = results.metric().tangent()
     if known.centroids is not None and known.centroids.shape == theta.shape:
         metric = w / scale**2
-        others = results.to_columns(known.centroids)
+        made = results.decorrelation
+        others = known.centroids if made is None else made.apply(known.centroids)
         gap = others[centroid_order(others, theta, metric)] - theta
         distance = float(np.sqrt((gap**2 @ metric).mean()))
     return Agreement(

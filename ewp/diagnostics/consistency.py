@@ -133,7 +133,7 @@ def consistency(
     """
     check_integer("n_rep", n_rep, least=1)
     check_number("level", level, above=0, below=1)
-    source = fitted_data(results, X, sample_weight)
+    source = fitted_data(results, X, sample_weight, squared="consistency")
     population = reference is not None
     theta, weights = source.centroids, source.weights
     if population:

@@ -263,7 +263,7 @@ def feature_tests_given_others(
     check_integer("n_groups", n_groups, least=2)
     if results.n_clusters < 2:
         raise ValueError("features of a fit with one cluster cannot be tested: nothing differs")
-    source = fitted_data(results, X, sample_weight)
+    source = fitted_data(results, X, sample_weight, squared="test_features")
     reason = "what a regression on the other features would fill in has other errors"
     cure = "fit the rows without missing values and test the features of that fit"
     check_whole_rows(source, "test_features", reason, cure)

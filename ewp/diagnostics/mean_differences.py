@@ -337,7 +337,7 @@ def selective_tests(
     known = _check_covariance(covariance, p)
     positions = feature_positions(results, features)
     tested = np.arange(p) if positions is None else positions
-    source = fitted_data(results, X, sample_weight, as_given=True)
+    source = fitted_data(results, X, sample_weight, as_given=True, squared="test_differences")
     reason = "p-values are known for fits whose rows move as a whole"
     cure = "fit the rows without missing values and test the differences of that fit"
     check_whole_rows(source, "test_differences", reason, cure)

@@ -120,7 +120,7 @@ def refine(
     if k < 2:
         raise ValueError("there is one cluster, and nothing to refine: fit two or more")
     chosen = feature_positions(results, features)
-    source = fitted_data(results, X, sample_weight, as_given=True)
+    source = fitted_data(results, X, sample_weight, as_given=True, squared="refine")
     rows, mass, labels = _rows_to_fit(source, results)
     place = prepare(rows, mass, labels, k, chosen)
     q = place.rows.shape[1]

@@ -25,9 +25,11 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.frames import row_names
 from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
+from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
-from ewp.engine.predict import nearest_centroids
+from ewp.engine.divergence import ColumnDivergence
+from ewp.engine.predict import FittedMetric, nearest_centroids
 from ewp.metrics import overlap, overlap_order, rand_index, similarities
 from ewp.solver.batch import FittedRuns, Runs, fit_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
@@ -83,6 +85,9 @@ class FittedData:
     critical_exponent : float
     decorrelation : Decorrelation or None
         How X came from the data, if it was decorrelated.
+    divergence : ColumnDivergence or None
+        What stands in the place of squared differences. Rows with sizes are per unit of these,
+        which are factors of the weights.
     """
 
     X: Array
@@ -96,6 +101,7 @@ class FittedData:
     varying: np.ndarray
     critical_exponent: float
     decorrelation: Decorrelation | None
+    divergence: ColumnDivergence | None = None
 
     def to_columns(self, centroids: Array) -> Array:
         """Translate centroids from data units to those of X."""
@@ -125,13 +131,21 @@ class FittedData:
 
     @property
     def metric(self) -> Array:
-        """Diagonal of the fit's metric in data units."""
-        return self.weights / self.scale**2
+        """Diagonal of the fit's metric in data units; to second order for other divergences."""
+        found = FittedMetric(
+            self.centroids, self.weights, self.center, self.scale, self.divergence
+        ).tangent()
+        return found[1] / self.scale**2
 
 
 @one_blas_thread()
 def fitted_data(
-    results: FittedResults, X: Any = None, sample_weight: Any = None, *, as_given: bool = False
+    results: FittedResults,
+    X: Any = None,
+    sample_weight: Any = None,
+    *,
+    as_given: bool = False,
+    squared: str | None = None,
 ) -> FittedData:
     """Collect what is needed to fit parts of the data again.
 
@@ -143,20 +157,28 @@ def fitted_data(
     sample_weight : array-like of shape (n,), optional
         Their weights; only with `X`.
     as_given : bool, default False
-        Leave the rows in data units, also where features were decorrelated.
+        Leave the rows in data units, also where features were decorrelated, and their weights
+        as they are, also where rows have sizes.
+    squared : str, optional
+        Name of a question that is for squared differences alone, and is refused for others.
 
     Raises
     ------
     ValueError
         If there are no data, or they are not those of the fit.
     """
+    if squared is not None and results.families is not None:
+        raise ValueError(
+            f"{squared}() is for columns with squared differences, but the fit has "
+            f"divergence={results.divergence!r}; bootstrap() and stability() tell how sure it is"
+        )
     rows, own = results.rows_of(X)
     array = results.checked(rows)
     labels = results.labels.to_numpy()
     if len(array) != len(labels):
         raise ValueError(f"X has {len(array)} rows, but the fit had {len(labels)}: pass its data")
-    columns = results.to_columns(array)
-    theta, weights, center, scale = results.metric()
+    columns = results.to_columns(array, own=True)
+    theta, weights, center, scale, divergence = results.metric()
     if own:
         if sample_weight is not None:
             raise ValueError(
@@ -168,7 +190,7 @@ def fitted_data(
         if results.outliers is not None:
             kept = ~results.outliers["trimmed"].to_numpy()
             weight = kept * (1.0 if weight is None else weight)
-        nearest = nearest_centroids(columns, theta, weights, center, scale)[0]
+        nearest = nearest_centroids(columns, theta, weights, center, scale, divergence)[0]
         strange = float(np.mean(nearest != labels))
         if strange > _STRANGE:
             raise ValueError(
@@ -180,11 +202,15 @@ def fitted_data(
             raise ValueError(
                 "the sample weights are not those of the fit; pass them as sample_weight with X"
             )
+    families = results.families
+    if families is not None and families.sizes is not None and not as_given:
+        weight = families.sizes * (1.0 if weight is None else weight)
     varying = varying_columns(array)
     # the prior that was used, without the columns that never vary
     options, made = dataclasses.replace(results.fit_options, prior=results.prior), None
     if as_given:
-        columns, theta = array, results.centroids.to_numpy(dtype=float)
+        columns = array if families is None else columns
+        theta = results.centroids.to_numpy(dtype=float)
         center, scale = results.center, results.scale
     elif results.decorrelation is not None:
         made = results.decorrelation
@@ -202,6 +228,7 @@ def fitted_data(
         varying,
         results.critical_exponent,
         made,
+        divergence,
     )
 
 
@@ -317,7 +344,7 @@ def _fit_resamples(
     begin: Candidates | None = None,
 ) -> tuple[ArrayEngine, FittedRuns]:
     """Fit resamples, with the penalty in proportion to their weight."""
-    engine = ArrayEngine(source.X, source.weight)
+    engine = array_engine(source.X, source.weight, names=options.families)
     table = np.zeros((len(resamples), len(source.X)))
     for mass, drawn in zip(table, resamples, strict=True):
         mass[drawn.rows] = drawn.weight
@@ -384,9 +411,8 @@ def distinct_solutions(source: FittedData, found: list[Refit]) -> Candidates:
     labels = [source.labels]
     kept = []
     for i, fit in enumerate(found):
-        own = nearest_centroids(source.X, fit.centroids, fit.weights, source.center, source.scale)[
-            0
-        ]
+        at = fit.centroids, fit.weights, source.center, source.scale, source.divergence
+        own = nearest_centroids(source.X, *at)[0]
         if all(rand_index(own, other, source.weight) < _SAME for other in labels):
             labels.append(own)
             kept.append(i)

@@ -6,6 +6,7 @@ there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -79,12 +80,14 @@ def _facts(results: FittedResults) -> dict[str, str]:
     phases = results.objective_trace["phase"].iloc[:-1]
     counts = [str(int((phases == phase).sum())) for phase in ("anneal", "finish", "polish")]
     explained = results.betweenss / results.totss if results.totss > 0 else np.nan
+    plain = results.families is None
     return {
         "Observations:": str(results.n_obs),
         "Features:": str(results.n_features),
         **_missing(results),
         **_trimmed(results),
         **_precision(results),
+        **_families(results),
         "Clusters:": str(results.n_clusters),
         "Penalty lambda:": number(results.lam),
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
@@ -95,7 +98,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "Seed:": "unknown" if given.random_state is None else str(given.random_state),
         **_gain(results),
         "Objective f_-inf:": number(results.objective, 6),
-        "Between / total SS:": percent(explained),
+        "Between / total SS:" if plain else "Between / total:": percent(explained),
         "Effective features:": number(results.effective_features),
         "Starting exponent s0:": number(results.s0),
         "Critical exponent:": number(results.critical_exponent),
@@ -122,6 +125,45 @@ def _precision(results: FittedResults) -> dict[str, str]:
     """Say that a fit was computed in single precision, if it was."""
     single = results.fit_options.dtype == "float32"
     return {"Precision:": "single, last steps double"} if single else {}
+
+
+def _families(results: FittedResults) -> dict[str, str]:
+    """Name the divergences of a fit, if they are not squared differences, and its sizes of rows."""
+    families = results.families
+    if families is None:
+        return {}
+    counts = Counter(families.names)
+    named = next(iter(counts)) if len(counts) == 1 else "by column"
+    if families.sizes is None:
+        return {"Divergence:": named}
+    least, most = float(families.sizes.min()), float(families.sizes.max())
+    return {"Divergence:": named, "Sizes of rows:": f"{short(least, 2)} to {short(most, 3)}"}
+
+
+def family_notes(results: FittedResults) -> Iterable[str]:
+    """What a summary says of divergences that are not squared differences."""
+    families = results.families
+    if families is None:
+        return
+    counts = Counter(families.names)
+    if len(counts) > 1:
+        listed = ", ".join(f"{count} {name}" for name, count in counts.items())
+        yield f"Divergences of the columns: {listed}."
+    if families.sizes is not None:
+        whose = "row totals over their mean" if families.reference is not None else "as given"
+        yield (
+            f"Sizes of rows: {whose}. A row of size s is compared with s times the centroids, "
+            "which are per unit of size; share counts rows."
+        )
+    if results.scaling == "standard":
+        yield (
+            "Weights relate to standardised features: the divergence of each is divided by its "
+            "mean from the mean of all rows."
+        )
+    yield (
+        "f_-inf: weighted divergences (half deviances) of the rows from their centroids, summed, "
+        "plus the entropy penalty. withinss: the sum of these divergences in each cluster."
+    )
 
 
 def _agreeing(results: FittedResults) -> dict[str, str]:
@@ -221,7 +263,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     included = results.prior[results.prior > 0]
     if included.size and np.ptp(included) > 1e-12 * included.max():
         yield "The weights start from a prior that is not the same for all features."
-    if results.scaling == "standard":
+    yield from family_notes(results)
+    if results.scaling == "standard" and results.families is None:
         yield (
             "Weights relate to standardised features (each divided by its standard deviation); "
             "centroids are in the units of the data."
@@ -250,16 +293,18 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
         )
     elif is_weighted(results):
         yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
-    yield (
-        "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "
-        "entropy penalty. withinss: the sum of these distances in each cluster."
-    )
+    if results.families is None:
+        yield (
+            "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "
+            "entropy penalty. withinss: the sum of these distances in each cluster."
+        )
     yield (
         "Effective features: exponential of the entropy of the weights, from 1 (one has all the "
         "weight) to all of them. Above the critical exponent all centroids converge to one point."
     )
     if variance_explained(results) is not None:
-        yield "explained: share of the feature's variance that lies between the clusters."
+        what = "variance" if results.families is None else "divergence from its mean"
+        yield f"explained: share of the feature's {what} that lies between the clusters."
     refinement = results.refinement_
     if refinement is not None and refinement.clearly_better and refinement.moved_share > 0:
         yield (
@@ -317,6 +362,11 @@ def column_deviations(results: FittedResults) -> np.ndarray | None:
 
 def variance_explained(results: FittedResults) -> np.ndarray | None:
     """Share of every feature's variance that lies between the clusters, None if unknown."""
+    if results.families is not None:
+        whole = results.families.total
+        within = np.zeros_like(whole) if results.within is None else results.within
+        left = np.divide(within, whole, out=np.ones_like(whole), where=whole > 0)
+        return np.clip(1.0 - left, 0.0, 1.0)
     spread = column_deviations(results)
     if spread is None:
         return None

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ewp.common.types import Array
+from ewp.data.canonical import sample_by_hash
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.sources import ArraySource, DaskSource, decorrelated_rows
 from ewp.data.sparse import DENSE_BYTES, SparseRows, dense_rows, has_sparse_rows
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
+from ewp.engine.bregman import BregmanEngine
 from ewp.engine.dask import DaskEngine
 from ewp.engine.precision import DOUBLE, precision_for
 from ewp.engine.sparse import SparseEngine
@@ -43,8 +45,11 @@ def array_engine(
     sample_weight: Array | None = None,
     scale: str | None = None,
     prior: Array | None = None,
+    names: tuple[str, ...] | None = None,
 ) -> ArrayEngine:
     """Return the engine of validated rows in memory; options are as in `make_engine`."""
+    if names is not None:
+        return BregmanEngine(X, sample_weight, names=names, scale=scale)
     if not is_decorrelated(scale):
         return ArrayEngine(X, sample_weight, scale=scale)
     assert scale is not None
@@ -73,6 +78,7 @@ def make_engine(
     prior: Array | None = None,
     n_jobs: int | None = None,
     dtype: str | None = None,
+    names: tuple[str, ...] | None = None,
 ) -> Engine:
     """Return the engine of a fit of k clusters, which must be possible.
 
@@ -89,7 +95,13 @@ def make_engine(
         Processes that pass over an array.
     dtype : {"float64", "float32"} or None
         Type in which rows are kept and multiplied; that of the data if None.
+    names : tuple of str or None
+        Names of the columns' divergences, see `ewp.engine.families`; None if all are squared
+        differences.
     """
+    if names is not None:
+        assert isinstance(source, ArraySource)
+        return BregmanEngine(source.array, source.weight, names=names, scale=scale, n_jobs=n_jobs)
     if isinstance(source, ArraySource):
         kind = precision_for(source.array, dtype)
         if is_decorrelated(scale):
@@ -123,9 +135,9 @@ def make_engine(
 
 
 def rows_for_selection(
-    source: ArraySource | DaskSource, k: int, *, whole: bool = False
-) -> tuple[Array, Array | None, float]:
-    """Rows to compare penalties on, their weights, and how much more all the data weigh.
+    source: ArraySource | DaskSource, k: int, *, whole: bool = False, sizes: Array | None = None
+) -> tuple[Array, Array | None, float, Array | None]:
+    """Rows to compare penalties on, their weights, how much more all the data weigh, and sizes.
 
     Parameters
     ----------
@@ -133,15 +145,24 @@ def rows_for_selection(
     k : int
     whole : bool
         Take all rows of data in memory, as splits of the user's own refer to them.
+    sizes : ndarray of shape (n,) or None
+        Sizes of the rows, where they have some.
     """
     most = max(_SELECTION_ROWS, _ROWS_A_CLUSTER * k)
     if isinstance(source, ArraySource) and source.in_memory and (whole or source.n <= most):
-        return source.array, source.weight, 1.0
+        return source.array, source.weight, 1.0, sizes
+    if sizes is not None:
+        assert isinstance(source, ArraySource)
+        assert source.weight is not None
+        sized = np.column_stack([source.array, sizes])
+        found = sample_by_hash([(sized, source.weight)], sized.shape[1], most)
+        factor = float(source.weight.sum() / found.mass.sum())
+        return found.rows[:, :-1], found.mass, factor, found.rows[:, -1]
     if isinstance(source, ArraySource) and has_sparse_rows(source.array):
-        return _sparse_rows_for_selection(source, source.array, k, most, whole=whole)
+        return *_sparse_rows_for_selection(source, source.array, k, most, whole=whole), None
     engine = make_engine(source, k)
     part = engine.sample(most)
-    return part.X, part.sample_weight, engine.total / part.total
+    return part.X, part.sample_weight, engine.total / part.total, None
 
 
 def _sparse_rows_for_selection(

@@ -618,11 +618,12 @@ class ArrayEngine(RowEngine):
 
 
 class Block(NamedTuple):
-    """Which rows, their centred values and their weights."""
+    """Which rows, their centred values, their weights, and potentials that are known already."""
 
     rows: slice
     values: Array | SparseBlock
     weight: Array | None
+    potentials: Array | None = None
 
 
 def accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: Array) -> Statistics:
@@ -630,7 +631,7 @@ def accumulate(blocks: Iterator[Block], work: Workspace, metric: Metric, s: Arra
     runs, k, p = metric.theta.shape
     sums = Statistics.zeros(runs, k, p, metric.columns)
     for block in blocks:
-        block_statistics(block.values, block.weight, metric, s, work, sums)
+        block_statistics(block.values, block.weight, metric, s, work, sums, block.potentials)
     return sums
 
 
@@ -643,7 +644,8 @@ def _partition(
     labels = []
     sums = np.zeros((3, k))
     for block in blocks:
-        (distance,), (least,) = block_distances(block.values, metric, work)
+        known = _lengths_of(block, metric, work)
+        (distance,), (least,) = block_distances(block.values, metric, work, known)
         labels.append(distance.argmin(axis=0).astype(small))
         mass = np.ones(len(least)) if block.weight is None else block.weight
         sums += [np.bincount(labels[-1], w, k) for w in (None, mass, mass * least)]
@@ -656,7 +658,8 @@ def _rank_rows(
     """Nearest centroid of every row in one run, and distances to the `count` (1 or 2) nearest."""
     labels, nearest = [], []
     for block in blocks:
-        (distance,), (least,) = block_distances(block.values, metric, work)
+        known = _lengths_of(block, metric, work)
+        (distance,), (least,) = block_distances(block.values, metric, work, known)
         first = distance.argmin(axis=0)
         found = [least]
         if count == 2:
@@ -673,7 +676,7 @@ def _measure(
     """Squared distances of every row to every centroid of one run; `lengths` if they are known."""
     found = []
     for block in blocks:
-        known = None if lengths is None else lengths[None, block.rows]
+        known = _lengths_of(block, metric, work) if lengths is None else lengths[None, block.rows]
         (distance,), _ = block_distances(block.values, metric, work, known)
         found.append(distance.T.copy())  # the buffer is used again for the next block
     return np.concatenate(found)
@@ -681,7 +684,11 @@ def _measure(
 
 def _row_lengths(blocks: Iterator[Block], work: Workspace, metric: Metric) -> Array:
     """Squared length of every row."""
-    return np.concatenate([block_lengths(block.values, metric, work)[0].copy() for block in blocks])
+    return np.concatenate([_lengths_of(block, metric, work)[0].copy() for block in blocks])
+
+
+def _lengths_of(block: Block, metric: Metric, work: Workspace) -> Array:
+    return block_lengths(block.values, metric, work, block.potentials)
 
 
 def _rebuild(

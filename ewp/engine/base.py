@@ -220,6 +220,22 @@ class Engine(ABC):
         """Means of the features in data units, where they are subtracted."""
         return self.center if self.decorrelation is None else self.decorrelation.center
 
+    @property
+    def movement_units(self) -> Array:
+        """What squared movements of centroids are multiplied by, to be in units of variances.
+
+        Of other divergences these are dispersions, to second order; 0 for constant columns.
+        """
+        varying = self.squares > 0
+        found: Array = varying * self.total / np.where(varying, self.squares, 1.0)
+        return found
+
+    @property
+    def dispersion_divisors(self) -> Array:
+        """What dispersions in data units are divided by in the engine's coordinates."""
+        found: Array = self.scale**2
+        return found
+
     def to_engine_units(self, centroids: Array) -> Array:
         """Translate centroids from data units to the engine's coordinates."""
         if self.decorrelation is not None:
@@ -267,6 +283,14 @@ class RowEngine(Engine):
     @abstractmethod
     def rows(self, index: np.ndarray | slice) -> Array:
         """Rows in the engine's coordinates, with the mean (0) where values are missing."""
+
+    def seeds(self, index: np.ndarray) -> Array:
+        """Centroids to start from at some rows: the rows, where centroids may lie there."""
+        return self.rows(index)
+
+    def tangents(self, rows: slice) -> Array:
+        """Differences from the mean whose squares are divergences from it, to second order."""
+        return self.rows(rows)
 
     @abstractmethod
     def marked_rows(self, index: np.ndarray | slice) -> Array:

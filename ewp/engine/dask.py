@@ -224,12 +224,12 @@ def _of_block(
         return function(rows if made is None else made.apply(rows), *metric)
 
 
-def new_labels(*rows_and_metric: Array) -> np.ndarray:
+def new_labels(*rows_and_metric: Any) -> np.ndarray:
     """Labels of new rows, see `ewp.engine.predict.nearest_centroids`."""
     return nearest_centroids(*rows_and_metric)[0]
 
 
-def new_distances(*rows_and_metric: Array) -> Array:
+def new_distances(*rows_and_metric: Any) -> Array:
     """Distances (not squared) of new rows, see `ewp.engine.predict.centroid_distances`."""
     found: Array = np.sqrt(centroid_distances(*rows_and_metric))
     return found

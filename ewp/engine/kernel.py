@@ -133,7 +133,7 @@ class Metric:
         product = np.empty((width, runs * k)).T if transposed else np.empty((runs * k, width))
         whole = product.reshape(runs, k, width)
         length = divergence.fold(theta, weights[:, None, :], whole[..., :p])
-        longest = length.max(axis=1)
+        longest = np.abs(length).max(axis=1)
         if len(columns):
             added = weights[:, None, :] * divergence.conjugate(theta)
             whole[..., p:] = added[..., columns]
@@ -300,9 +300,16 @@ class Workspace:
         return self._pairs[i, : runs * self.k * count].reshape(runs, self.k, count)
 
 
-def block_lengths(block: Array | SparseBlock, metric: Metric, work: Workspace) -> Array:
-    """Weighted potentials (squared lengths) of the rows of a block, (runs, rows), in a buffer."""
-    return _lengths(_potentials(block, metric, work), metric, work)
+def block_lengths(
+    block: Array | SparseBlock, metric: Metric, work: Workspace, potentials: Array | None = None
+) -> Array:
+    """Weighted potentials (squared lengths) of the rows of a block, (runs, rows), in a buffer.
+
+    Potentials of the entries are those that are given, if they are known.
+    """
+    if potentials is None:
+        return _lengths(_potentials(block, metric, work), metric, work)
+    return _lengths(potentials, metric, work)
 
 
 def block_distances(
@@ -361,8 +368,12 @@ def _distances(
     if (least < np.maximum(longest * precision.small, metric.floor)).any():
         _recompute_small(block, distance, nearest, length, metric)
         nearest.min(axis=1, out=least)
-    # no distance exceeds the largest to the centre and back, twice over for rounding
-    least /= np.maximum(4.0 * (longest + metric.longest), precision.tiny)
+    if metric.divergence.bounded:
+        # no distance exceeds the largest to the centre and back, twice over for rounding
+        longest = 4.0 * (longest + metric.longest)
+    else:
+        longest = distance.max(axis=(1, 2))
+    least /= np.maximum(longest, precision.tiny)
     return distance, nearest, least
 
 
@@ -497,6 +508,7 @@ def block_statistics(
     s: Array,
     work: Workspace,
     into: Statistics,
+    potentials: Array | None = None,
 ) -> None:
     r"""Add the sufficient statistics of one block of rows to `into`.
 
@@ -519,10 +531,12 @@ def block_statistics(
         Negative exponents of the power means, or ``-inf``.
     into : Statistics
         Accumulator.
+    potentials : ndarray of shape (b, p), optional
+        Those of the rows' entries, if they are known.
     """
     count, k, runs = len(block), metric.k, metric.runs
-    potentials = _potentials(block, metric, work)
-    length = _lengths(potentials, metric, work)
+    known = _potentials(block, metric, work) if potentials is None else potentials
+    length = _lengths(known, metric, work)
     distance, nearest, bounds = _distances(block, length, metric, work)
     ones = work.ones[:count]
     mass = ones if sample_weight is None else sample_weight
@@ -565,10 +579,10 @@ def block_statistics(
         for b in soft.tolist():
             own = sample_weight if mass.ndim == 1 else mass[b]
             _soft_memberships(b, float(s[b]), float(bounds[b]), own, runs, work, into, count)
-    if isinstance(potentials, SparseBlock):
-        into.scatter += potentials.weighted_sums(row_mass)
+    if isinstance(known, SparseBlock):
+        into.scatter += known.weighted_sums(row_mass)
     else:
-        into.scatter += np.matmul(row_mass, potentials)
+        into.scatter += np.matmul(row_mass, known)
     if not len(dense):
         return
     whole_batch = len(dense) == runs

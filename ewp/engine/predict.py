@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ewp.common.types import Array
 from ewp.data.sparse import SparseRows, has_sparse_rows
 from ewp.engine.array import ArrayEngine
+from ewp.engine.bregman import BregmanEngine
+from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.sparse import SparseEngine
 
-__all__ = ["centroid_distances", "nearest_centroids"]
+__all__ = ["FittedMetric", "centroid_distances", "nearest_centroids"]
 
 
-def _for_new_rows(X: Array | SparseRows, center: Array, scale: Array) -> ArrayEngine:
+class FittedMetric(NamedTuple):
+    """Centroids, weights, means and divisors of a fit, and what stands for squared differences."""
+
+    theta: Array
+    weights: Array
+    center: Array
+    scale: Array
+    divergence: ColumnDivergence | None = None
+
+    def tangent(self) -> tuple[Array, Array, Array, Array]:
+        """Centroids, weights, means and divisors of squared differences that are close to it.
+
+        Near the means, divergences are squared differences times half the curvature.
+        """
+        if self.divergence is None:
+            return self[:4]
+        curved = np.where(self.weights > 0, self.divergence.curvature, 0.0)
+        return self.theta, 0.5 * self.weights * curved, self.center, self.scale
+
+
+def _for_new_rows(
+    X: Array | SparseRows, center: Array, scale: Array, divergence: ColumnDivergence | None
+) -> ArrayEngine:
     """Return an engine in which no row depends on those beside it.
 
     Which distances are rounding errors is told by the centroids alone: a fill value among the rows
     would make errors of all the others.
     """
-    if has_sparse_rows(X):
-        engine: ArrayEngine = SparseEngine(X, center=center, scale=scale)
+    if divergence is not None:
+        assert isinstance(X, np.ndarray)
+        centred = np.where(divergence.squared, center, 0.0)
+        engine: ArrayEngine = BregmanEngine(
+            X, names=divergence.names, divergence=divergence, center=centred
+        )
+    elif has_sparse_rows(X):
+        engine = SparseEngine(X, center=center, scale=scale)
     else:
         engine = ArrayEngine(X, center=center, scale=scale)
     engine.squares = np.zeros(engine.p)
@@ -27,7 +59,12 @@ def _for_new_rows(X: Array | SparseRows, center: Array, scale: Array) -> ArrayEn
 
 
 def nearest_centroids(
-    X: Array | SparseRows, theta: Array, weights: Array, center: Array, scale: Array
+    X: Array | SparseRows,
+    theta: Array,
+    weights: Array,
+    center: Array,
+    scale: Array,
+    divergence: ColumnDivergence | None = None,
 ) -> tuple[np.ndarray, Array]:
     """Nearest centroid of every row of new data.
 
@@ -39,6 +76,8 @@ def nearest_centroids(
     weights, center, scale : ndarray of shape (p,)
         The metric is ``sum_l weights_l ((x_l - theta_l) / scale_l)**2``; `center` only keeps
         the arithmetic accurate.
+    divergence : ColumnDivergence or None
+        What stands in the place of squared differences; `scale` has no part in it.
 
     Returns
     -------
@@ -46,16 +85,21 @@ def nearest_centroids(
     distance : ndarray of shape (n,)
         Squared weighted distance to the nearest centroid.
     """
-    engine = _for_new_rows(X, center, scale)
+    engine = _for_new_rows(X, center, scale, divergence)
     return engine.assign(engine.to_engine_units(theta), weights)
 
 
 def centroid_distances(
-    X: Array | SparseRows, theta: Array, weights: Array, center: Array, scale: Array
+    X: Array | SparseRows,
+    theta: Array,
+    weights: Array,
+    center: Array,
+    scale: Array,
+    divergence: ColumnDivergence | None = None,
 ) -> Array:
     """Squared weighted distances of new data to all centroids, an (n, k) array.
 
     Parameters are those of `nearest_centroids`.
     """
-    engine = _for_new_rows(X, center, scale)
+    engine = _for_new_rows(X, center, scale, divergence)
     return engine.distances(engine.to_engine_units(theta), weights)

@@ -50,7 +50,10 @@ def rows_to_draw(results: FittedResults, X: Any) -> tuple[Array, np.ndarray]:
 
 
 def _weighted_rows(results: FittedResults, X: Any) -> tuple[Array, np.ndarray, Array]:
-    """Rows to draw, with their clusters and their weights; trimmed ones are left out."""
+    """Rows to draw, with their clusters and their weights; trimmed ones are left out.
+
+    They are per unit of their size, where they have sizes.
+    """
     rows, fitted = results.rows_of(X)
     # Only the rows to be drawn are read: the data may be a memory-mapped file.
     n = rows.shape[0] if is_sparse(rows) else len(rows)
@@ -65,7 +68,20 @@ def _weighted_rows(results: FittedResults, X: Any) -> tuple[Array, np.ndarray, A
     labels = results.labels.to_numpy()[drawn] if fitted else np.asarray(results.predict(rows))
     weight = results.sample_weight if fitted else None
     mass = np.ones(len(drawn)) if weight is None else np.asarray(weight, dtype=float)[drawn]
-    return results.checked(rows), labels, mass
+    values = results.checked(rows)
+    if results.families is not None:
+        known = results.families.sizes
+        if fitted and known is not None:
+            values = values / known[drawn][:, None]
+        else:
+            values = results.families.per_unit(values)
+    return values, labels, mass
+
+
+def _uncorrelated(results: FittedResults, values: Array) -> Array:
+    """Rows to draw as the columns that have weights."""
+    made = results.decorrelation
+    return values if made is None else made.apply(values)
 
 
 class PicturesMixin:
@@ -128,8 +144,9 @@ class PicturesMixin:
         matplotlib.axes.Axes
         """
         values, labels, mass = _weighted_rows(self, X)
-        _, weights, _, scale = self.metric()
-        found = silhouettes(self.to_columns(values), labels, weights / scale**2, weight=mass)
+        _, weights, _, scale = self.metric().tangent()
+        columns = _uncorrelated(self, values)
+        found = silhouettes(columns, labels, weights / scale**2, weight=mass)
         return plot_silhouettes(found, labels, ax=ax)
 
     def plot_pairs(
@@ -181,11 +198,11 @@ class PicturesMixin:
         matplotlib.axes.Axes
         """
         values, labels = rows_to_draw(self, X)
-        theta, weights, center, scale = self.metric()
+        theta, weights, center, scale = self.metric().tangent()
         plain = self.decorrelation is None
         names = [str(name) if plain else f"{name}, decorrelated" for name in self.feature_names]
         return plot_biplot(
-            self.to_columns(values),
+            _uncorrelated(self, values),
             labels,
             theta,
             weights,

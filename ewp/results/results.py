@@ -41,8 +41,9 @@ from ewp.display.fit_summary import summarise_fit
 from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
+from ewp.engine.columns import FittedFamilies
 from ewp.engine.precision import precision_for
-from ewp.engine.predict import centroid_distances, nearest_centroids
+from ewp.engine.predict import FittedMetric, centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
 from ewp.report.page import ReportMixin
 from ewp.results.annotation import AnnotateMixin
@@ -129,6 +130,10 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         weight), ``distance`` to its nearest centroid, ``outlyingness`` (this distance by the
         largest of the rows that were kept) and ``trimmed``. Rows that were trimmed have weight
         zero in `sample_weight`: what is asked after the fit goes without them too.
+    families : FittedFamilies or None
+        Divergences of the columns and sizes of the rows, where not all columns have squared
+        differences or rows have sizes (options `divergence` and `offset`). Sums of squares are sums
+        of divergences then, `center` holds means per unit of size.
     call : str
         The call that gives these results again from the same data, which it calls X: equal to the
         last bit with the same versions. Options are as they were stated, and there is always a
@@ -200,6 +205,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     observed: np.ndarray | None = None
     within: np.ndarray | None = None
     outliers: pd.DataFrame | None = None
+    families: FittedFamilies | None = None
 
     bootstrap = _question(bootstrap, "bootstrap")
     test_features = _question(feature_tests_given_others, "test_features", kept_as="feature_tests_")
@@ -250,6 +256,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             "missing": given.missing,
             "robust": given.robust,
             "dtype": given.dtype,
+            "divergence": given.divergence,
+            "offset": given.offset if isinstance(given.offset, str | None) else "array",
         }
         if self.selection is not None:
             plain["selection"] = copy.deepcopy(self.selection)
@@ -259,6 +267,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     def missing(self) -> str:
         """What the fit did with missing values: "error" refused them, "observed" did without."""
         return self.fit_options.missing
+
+    @property
+    def divergence(self) -> str | tuple[str, ...]:
+        """Divergence of all columns, or that of each."""
+        given: str | tuple[str, ...] = self.fit_options.divergence
+        return given[0] if len(set(given)) == 1 else given
 
     @property
     def missing_share(self) -> pd.Series:
@@ -376,7 +390,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             if taken is not None and name in taken:
                 raise ValueError(f"the data already have a column {name!r}: rename or drop it")
         values = self.checked(rows)
-        nearest, squared = nearest_centroids(self.to_columns(values), *self.metric())
+        nearest, squared = self.nearest(values, own=fitted)
         cluster = self.labels.to_numpy() if fitted else nearest
         if not is_frame(rows):
             index = self.labels.index if fitted else None
@@ -385,13 +399,15 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         return with_columns(rows, {".cluster": cluster, ".distance": distance})
 
     @one_blas_thread()
-    def predict(self, X: Any) -> pd.Series | np.ndarray:
+    def predict(self, X: Any, offset: Any = None) -> pd.Series | np.ndarray:
         """Assign rows to the nearest centroid in the weighted metric.
 
         Parameters
         ----------
         X : array-like or table of shape (n, p)
             The columns of a table are found by their names, in any order.
+        offset : array-like of shape (n,), optional
+            Sizes of the rows, where those of the fit had sizes of their own.
 
         Returns
         -------
@@ -399,18 +415,20 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             Cluster numbers: a Series where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
-        nearest, _ = nearest_centroids(self.columns_of(X), *self.metric())
+        nearest, _ = nearest_centroids(self.columns_of(X, offset), *self.metric())
         rows = row_names(X)
         return nearest if rows is None else pd.Series(nearest, index=rows, name="cluster")
 
     @one_blas_thread()
-    def transform(self, X: Any) -> pd.DataFrame | np.ndarray:
+    def transform(self, X: Any, offset: Any = None) -> pd.DataFrame | np.ndarray:
         """Weighted distances (the square roots of d) of rows to every centroid.
 
         Parameters
         ----------
         X : array-like or table of shape (n, p)
             The columns of a table are found by their names, in any order.
+        offset : array-like of shape (n,), optional
+            Sizes of the rows, where those of the fit had sizes of their own.
 
         Returns
         -------
@@ -418,8 +436,12 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             A DataFrame where X has row names (pandas, AnnData), else an array; float32 if X is.
         """
         X = in_memory(X)
-        values = self.columns_of(X)
+        values = self.columns_of(X, offset)
         squared = centroid_distances(values, *self.metric())
+        if self.families is not None and self.families.sizes is not None:
+            sizes = self.families.sizes_of(self.checked(X), offset)
+            assert sizes is not None
+            squared *= sizes[:, None]
         d = np.sqrt(np.maximum(squared, 0.0)).astype(precision_for(values, None), copy=False)
         rows = row_names(X)
         return d if rows is None else pd.DataFrame(d, index=rows, columns=self.centroids.index)
@@ -463,9 +485,10 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         """
         values, labels = rows_to_draw(self, X)
         names = list(self.feature_names)
-        theta, weights, center, scale = self.metric()
+        theta, weights, center, scale = self.metric().tangent()
         if self.decorrelation is not None and features is None:
-            values, names = self.to_columns(values), [f"{name}, decorrelated" for name in names]
+            values = self.decorrelation.apply(values)
+            names = [f"{name}, decorrelated" for name in names]
         elif self.decorrelation is not None:
             theta, center, scale = self.centroids.to_numpy(dtype=float), self.center, self.scale
         return plot_clusters(
@@ -566,22 +589,47 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         names, named = self.feature_names, self.named_features
         return check_new_data(in_memory(X), names, named=named, missing=self.missing, sparse=sparse)
 
-    def columns_of(self, X: Any) -> Any:
+    def columns_of(self, X: Any, offset: Any = None) -> Any:
         """Checked rows as the columns that have weights; rows of a sparse matrix stay sparse."""
-        sparse = "keep" if self.decorrelation is None else "dense"
-        return self.to_columns(self.checked(X, sparse=sparse))
+        plain = self.decorrelation is None and self.families is None
+        return self.to_columns(self.checked(X, sparse="keep" if plain else "dense"), offset)
 
-    def metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Centroids, weights, means and divisors: what predictions are made with.
-
-        Centroids, means and divisors are those of the columns that `to_columns` returns.
-        """
+    def metric(self) -> FittedMetric:
+        """Return what predictions are made with, for the columns that `to_columns` returns."""
         theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)
         if self.decorrelation is None:
-            return theta, weights, self.center, self.divisors
+            divergence = None if self.families is None else self.families.divergence
+            return FittedMetric(theta, weights, self.center, self.divisors, divergence)
         p = len(weights)
-        return self.decorrelation.apply(theta), weights, np.zeros(p), np.ones(p)
+        return FittedMetric(self.decorrelation.apply(theta), weights, np.zeros(p), np.ones(p), None)
 
-    def to_columns(self, values: np.ndarray) -> np.ndarray:
-        """Return checked rows as the columns that have weights: uncorrelated ones, or as is."""
+    def nearest(
+        self, values: np.ndarray, offset: Any = None, *, own: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Nearest centroids of checked rows, and the divergences from them (squared distances).
+
+        Parameters are those of `to_columns`.
+        """
+        columns = self.to_columns(values, offset, own=own)
+        labels, squared = nearest_centroids(columns, *self.metric())
+        sizes = None if self.families is None else self.families.sizes_of(values, offset, own=own)
+        return labels, squared if sizes is None else squared * sizes
+
+    def to_columns(self, values: np.ndarray, offset: Any = None, *, own: bool = False) -> Any:
+        """Return checked rows as the columns that have weights.
+
+        These are uncorrelated ones, or values per unit of the rows' size, or the rows as they are.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, p)
+        offset : array-like of shape (n,), optional
+            Sizes of the rows, where those of the fit had sizes of their own.
+        own : bool
+            Whether these are the rows of the fit, whose sizes are known.
+        """
+        if self.families is not None:
+            return self.families.per_unit(values, offset, own=own)
+        if offset is not None:
+            raise ValueError("offset: the rows of the fit had no sizes; leave it out")
         return values if self.decorrelation is None else self.decorrelation.apply(values)

@@ -27,15 +27,18 @@ from ewp.common.files import written_aside
 from ewp.common.types import FittedResults
 from ewp.data.decorrelation import Decorrelation, is_decorrelated
 from ewp.diagnostics import RECORDS
+from ewp.engine.columns import PLAIN, FittedFamilies
+from ewp.engine.divergence import ColumnDivergence
+from ewp.engine.families import FAMILIES
 from ewp.solver.fit import FitOptions
 
 __all__ = ["FORMAT_VERSION", "read", "write"]
 
 #: Raised when a change of the format cannot be read by older versions of the package.
-FORMAT_VERSION = 3
-#: What older versions read as well: all files but those of fits to decorrelated features, and of
-#: fits to data with missing values.
-_PLAIN_VERSION, _DECORRELATED_VERSION = 1, 2
+FORMAT_VERSION = 4
+#: What older versions read as well: all files but those of fits to decorrelated features, of fits
+#: to data with missing values, and of fits with other divergences than squared differences.
+_PLAIN_VERSION, _DECORRELATED_VERSION, _OBSERVED_VERSION = 1, 2, 3
 _KIND = "ewp results"
 _SCALARS = {
     "objective": float,
@@ -79,6 +82,10 @@ _COLUMN_VECTORS = ("center", "scale", "prior", "spread", "observed", "within")
 _OPTIONAL = ("spread", "observed", "within")
 #: Parts of the map to uncorrelated columns, where features were decorrelated.
 _DECORRELATION = ("center", "scale", "axes", "roots", "shrinkage")
+#: Vectors of the divergences of the columns, where these are not squared differences; sizes of the
+#: rows, and the total of a row of size one, where there are some.
+_DIVERGENCE = ("mean", "units", "lowest", "highest")
+_TOTAL, _SIZES, _REFERENCE = "family_total", "family_sizes", "reference"
 #: A float that JSON cannot express is written as {"float": "inf"}.
 _FLOAT = "float"
 
@@ -98,8 +105,10 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
 
 def _version(results: FittedResults) -> int:
     """Return the format that describes the results."""
-    if results.observed is not None:
+    if results.families is not None:
         return FORMAT_VERSION
+    if results.observed is not None:
+        return _OBSERVED_VERSION
     return _PLAIN_VERSION if results.decorrelation is None else _DECORRELATED_VERSION
 
 
@@ -138,6 +147,13 @@ def dump(results: FittedResults, file: IO[bytes]) -> None:
     if (made := results.decorrelation) is not None:
         for name in _DECORRELATION:
             arrays[f"decorrelation_{name}"] = np.asarray(getattr(made, name))
+    if (families := results.families) is not None:
+        for name in _DIVERGENCE:
+            arrays[f"family_{name}"] = getattr(families.divergence, name)
+        arrays[_TOTAL] = families.total
+        header[_REFERENCE] = families.reference
+        if families.sizes is not None:
+            arrays[_SIZES] = families.sizes
     if not isinstance(results.fit_options.init, str):
         arrays[_INIT] = results.fit_options.init
     text = json.dumps(_encode(header), allow_nan=False)
@@ -221,9 +237,10 @@ def _check_numbers(fields: dict[str, Any]) -> None:
             raise ValueError(f"{name} has values beyond {_LARGEST:g}")
     if (share := fields["observed"]) is not None and not ((share > 0) & (share <= 1)).all():
         raise ValueError("observed shares must be above 0 and at most 1")
-    if (share is None) != (fields["within"] is None):
-        raise ValueError("observed shares and sums of squares belong together")
-    if share is not None and not (np.isfinite(fields["within"]) & (fields["within"] >= 0)).all():
+    known = share is not None or fields["families"] is not None
+    if known != (fields["within"] is not None):
+        raise ValueError("sums of squares are there where they do not follow from the centroids")
+    if known and not (np.isfinite(fields["within"]) & (fields["within"] >= 0)).all():
         raise ValueError("sums of squares must be finite and not negative")
     if not np.isclose(fields["weights"].sum(), 1.0):
         raise ValueError("the weights do not sum to 1")
@@ -256,8 +273,9 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
         if fields[name] is not None and fields[name].shape != (len(features),):
             raise ValueError(f"{name} has shape {fields[name].shape}, not ({len(features)},)")
     fields["decorrelation"] = _unpack_decorrelation(scalars["scaling"], arrays, len(features))
-    _check_numbers(fields)
     options = dict(header["options"])
+    fields["families"] = _unpack_families(header, arrays, options, len(rows), len(features))
+    _check_numbers(fields)
     fields["named_features"] = bool(options.pop("named_features", True))
     fields["selection"] = options.pop("selection", None)
     fields["fit_options"] = _unpack_options(options, scalars, fields, arrays.get(_INIT))
@@ -295,6 +313,41 @@ def _unpack_decorrelation(
         raise ValueError("the divisors of the decorrelation must be positive")
     shrinkage = float(parts.pop("shrinkage"))
     return Decorrelation(**parts, shrinkage=shrinkage)
+
+
+def _unpack_families(
+    header: dict[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    options: dict[str, Any],
+    n: int,
+    p: int,
+) -> FittedFamilies | None:
+    """Return the divergences of the columns, for a fit that has some, and settle its options."""
+    given = options.get("divergence", PLAIN)
+    if isinstance(given, str):
+        return None
+    names = tuple(str(name) for name in given)
+    if len(names) != p or not set(names) <= FAMILIES.keys():
+        raise ValueError("the divergences do not fit the features")
+    parts: dict[str, Any] = {name: arrays[f"family_{name}"] for name in _DIVERGENCE}
+    total, sizes = arrays[_TOTAL], arrays.get(_SIZES)
+    for name, part in (*parts.items(), ("total", total)):
+        if part.shape != (p,) or part.dtype.kind != "f" or np.isnan(part).any():
+            raise ValueError(f"family_{name} does not fit {p} features")
+    if not (parts["units"] > 0).all() or not (np.isfinite(total) & (total >= 0)).all():
+        raise ValueError("units and dispersions of divergences must be positive")
+    if sizes is not None and (sizes.shape != (n,) or not (np.isfinite(sizes) & (sizes > 0)).all()):
+        raise ValueError("sizes must be positive numbers, one a row")
+    options["divergence"] = names
+    if options.get("offset") == "array":
+        options["offset"] = sizes
+    reference = header[_REFERENCE]
+    return FittedFamilies(
+        ColumnDivergence(names, **parts),
+        total,
+        None if reference is None else float(reference),
+        sizes,
+    )
 
 
 def _unpack_outliers(stored: Any, arrays: Mapping[str, np.ndarray], n: int) -> pd.DataFrame:

@@ -8,6 +8,7 @@ the user's own never get here: there is no argument for them. A criterion of the
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
@@ -17,9 +18,11 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.data.canonical import copies_factor
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
+from ewp.engine.families import stabilised
 from ewp.metrics import rand_index
 from ewp.selection.coordinates import scoring_coordinates
-from ewp.selection.density import FoldDensity
+from ewp.selection.density import FoldDensity, Judgement
+from ewp.selection.family_density import Counted, FamilyDensity
 from ewp.selection.parts import CommonRows
 from ewp.selection.prediction_strength import THRESHOLD, halves, strength
 from ewp.solver.fit import FitOptions
@@ -132,6 +135,16 @@ class Criterion(Protocol):
     def for_rows(self, X: Array, weight: Array | None) -> Criterion:
         """Return the criterion for the rows of positive weight alone, numbered anew."""
 
+    def for_families(self, names: tuple[str, ...], sizes: Array | None) -> Criterion:
+        """Return the criterion for rows whose columns have divergences of their own.
+
+        Parameters
+        ----------
+        names : tuple of str
+        sizes : ndarray of shape (n,) or None
+            The rows are per unit of these, and they are factors of the weights.
+        """
+
     def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
         """Whether every part of the rows that is fitted has k distinct rows, with one to spare.
 
@@ -191,6 +204,10 @@ class CriterionDefaults:
         """Return the criterion itself."""
         return self
 
+    def for_families(self, names: tuple[str, ...], sizes: Array | None) -> Self:
+        """Return the criterion itself, whose fits know the divergences of the columns."""
+        return self
+
     def has_enough_rows(self, group: np.ndarray, distinct: int, k: int) -> bool:
         """Return True."""
         return True
@@ -204,12 +221,21 @@ class CommonPasses(CriterionDefaults):
     """A criterion that fits all options in common passes."""
 
     _kept: CommonRows | None = None
+    #: Names of the columns' divergences, and sizes of the rows, where there are some.
+    names: tuple[str, ...] | None = None
+    sizes: Array | None = None
+
+    def for_families(self, names: tuple[str, ...], sizes: Array | None) -> Self:
+        """Return the criterion for rows whose columns have divergences of their own."""
+        made = copy.copy(self)
+        made._kept, made.names, made.sizes = None, names, sizes
+        return made
 
     def rows(self, X: Array, weight: Array | None) -> CommonRows:
         """Return the rows prepared for fits; they are kept for the replicates of a selection."""
         kept = self._kept
         if kept is None or kept.engine.X is not X or kept.engine.sample_weight is not weight:
-            kept = self._kept = CommonRows(X, weight)
+            kept = self._kept = CommonRows(X, weight, self.names)
         return kept
 
     def __getstate__(self) -> dict[str, Any]:
@@ -245,17 +271,28 @@ def _copies(weight: Array | None) -> Array | None:
 
 
 class HeldOut(NamedTuple):
-    """A fold, the rows in the coordinates that are scored, and their numbers of copies."""
+    """A fold, the rows in the coordinates that are scored, and their numbers of copies.
+
+    Rows whose columns have families of their own are scored as these say; their coordinates are
+    such that variances depend little on means.
+    """
 
     fold: Fold
     described: Array
     copies: Array | None
+    counted: Counted | None = None
 
     def density(self) -> FoldDensity:
-        """Return what judges partitions of the training rows by the test rows."""
+        """Return what judges partitions of the training rows by the coordinates of test rows."""
         train, test = self.fold
         part = None if self.copies is None else self.copies[train]
         return FoldDensity(self.described[train], self.described[test], part)
+
+    def judge_all(self, partitions: np.ndarray) -> list[Judgement]:
+        """Judge partitions of the training rows by the test rows."""
+        if self.counted is None:
+            return self.density().judge_all(partitions)
+        return FamilyDensity(self.counted, *self.fold, self.copies).judge_all(partitions)
 
 
 @dataclass
@@ -301,14 +338,28 @@ class Predictive(CommonPasses):
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
         """Draw the folds; each comes with the resolution of the columns."""
-        copies = _copies(weight)
+        mass = self._without_sizes(weight)
+        copies = _copies(mass)
         rows = len(X) if copies is None else int(copies.sum())
         repeats = 1
         if isinstance(self.cv, int | np.integer):
             repeats = min(max(_ENOUGH_ROWS // rows, 1), _MOST_REPEATS)
-        drawn = [fold for _ in range(repeats) for fold in folds(X, weight, self.cv, rng)]
-        described = scoring_coordinates(X, copies, self.rows(X, weight).engine.canonical)
-        return [HeldOut(fold, described, copies) for fold in drawn]
+        drawn = [fold for _ in range(repeats) for fold in folds(X, mass, self.cv, rng)]
+        if self.names is None:
+            described = scoring_coordinates(X, copies, self.rows(X, weight).engine.canonical)
+            return [HeldOut(fold, described, copies) for fold in drawn]
+        sizes = np.ones(len(X)) if self.sizes is None else self.sizes
+        counted = Counted(self.names, X * sizes[:, None], sizes)
+        described = stabilised(X, self.names)
+        return [HeldOut(fold, described, copies, counted) for fold in drawn]
+
+    def _without_sizes(self, weight: Array | None) -> Array | None:
+        """Weights of the rows as they are given: sizes are factors of those of the fit."""
+        if self.sizes is None or weight is None:
+            return weight
+        found = weight / self.sizes
+        # as they are where all are one
+        return None if np.allclose(found, 1.0, rtol=1e-12, atol=0.0) else found
 
     def score_all(
         self,
@@ -355,12 +406,13 @@ class Predictive(CommonPasses):
     ) -> list[Score]:
         """Score the partitions that a fold's training rows gave to all rows."""
         train, test = replicate.fold
-        judgements = replicate.density().judge_all(partitions[:, train])
+        judgements = replicate.judge_all(partitions[:, train])
         scores = []
         for judged, labels, features in zip(judgements, partitions, effective, strict=True):
             rows = np.full(len(X), np.nan)
             rows[test] = judged.gain
-            value = np.average(judged.gain, weights=None if weight is None else weight[test])
+            mass = self._without_sizes(weight)
+            value = np.average(judged.gain, weights=None if mass is None else mass[test])
             count = len(judged.features)
             scores.append(
                 Score(float(value), float(features), rows, replicate.copies, labels, count)
@@ -409,7 +461,7 @@ class Stability(CommonPasses):
         """Compare two fits, on the data and on permuted columns."""
         first, second, permutation = replicate
         agreement, features = _agreement(self.rows(X, weight), [first, second], options, seed)
-        permuted = CommonRows(_permute(X, permutation), weight)
+        permuted = CommonRows(_permute(X, permutation), weight, self.names)
         chance, _ = _agreement(permuted, [first, second], options, seed)
         return [
             Score(_corrected(a, c), float(f), agreement=a)
@@ -515,7 +567,7 @@ class Gap(CommonPasses):
     ) -> list[Score]:
         """Log dispersion of the data minus that of every permutation."""
         found, features = _log_between(self.rows(X, weight), options, seed)
-        permuted = (CommonRows(_permute(X, one), weight) for one in replicate)
+        permuted = (CommonRows(_permute(X, one), weight, self.names) for one in replicate)
         null = np.array([_log_between(rows, options, seed)[0] for rows in permuted])
         gaps = (found - null).T
         return [

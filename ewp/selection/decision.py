@@ -24,6 +24,7 @@ from ewp.display.evidence import Evidence, Separation
 from ewp.display.formatting import counted, short
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
+from ewp.engine.bregman import BregmanEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
 from ewp.selection.criteria import (
@@ -412,6 +413,7 @@ def select_candidate(
     weight: Array | None,
     options: FitOptions,
     selection: SelectionOptions,
+    sizes: Array | None = None,
 ) -> SelectionOutcome:
     """Choose among penalties and families.
 
@@ -426,20 +428,28 @@ def select_candidate(
         Options of the fits; the penalty is ignored, and what is "auto" in scaling and form is
         open.
     selection : SelectionOptions
+    sizes : ndarray of shape (n,) or None
+        Sizes of the rows, where they have some: X is per unit of them then, and they are factors of
+        the weights.
     """
     criterion, rule = selection.make_criterion(), selection.make_rule()
     lams, n_lams = selection.penalties(), check_integer("n_lams", selection.n_lams, least=1)
     group, distinct = distinct_groups(X, weight)
     criterion = criterion.for_rows(X, weight)
     if weight is not None and not weight.all():
+        sizes = None if sizes is None else sizes[weight > 0]
         X, weight, group = X[weight > 0], weight[weight > 0], group[weight > 0]
+    if options.families is not None:
+        criterion = criterion.for_families(options.families, sizes)
     enough = criterion.has_enough_rows(group, distinct, options.n_clusters)
     total = float(len(X) if weight is None else weight.sum())
-    complete = not np.isnan(X).any()
+    complete = not np.isnan(X).any() and options.families is None
     open_families = families(
         options.scale, options.dispersion, total, X.shape[1], complete=complete
     )
-    entries = make_candidates(X, weight, open_families, lams, n_lams, options.prior)
+    entries = make_candidates(
+        X, weight, open_families, lams, n_lams, options.prior, options.families
+    )
     if not enough:
         middle = entries[(len(entries) // len(open_families)) // 2]
         warnings.warn(
@@ -475,7 +485,8 @@ def select_candidate(
     if has_wide_shape(*X.shape) and any(len(entry.partitions) > 1 for entry in entries):
         rule = rule.for_wide()
     decision = decide(entries, rule)
-    rows = array_engine(X, weight, decision.chosen.family.scale, options.prior)
+    family = decision.chosen.family
+    rows = array_engine(X, weight, family.scale, options.prior, options.families)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
     nested = nested_scores(competing(entries))
     evidence, separation = None, None
@@ -517,9 +528,10 @@ def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmSta
         dispersion = np.zeros(X.shape[1])
         for start in range(0, len(X), _ROWS):
             rows = slice(start, start + _ROWS)
-            difference = X[rows] - centroids[labels[rows]]
-            difference *= difference
-            dispersion += mass[rows] @ difference
+            own = engine.divergence.exact(X[rows], centroids[labels[rows]])
+            dispersion += mass[rows] @ own
+        if isinstance(engine, BregmanEngine):
+            dispersion *= engine.dispersion_divisors
         if engine.decorrelation is not None:
             centroids = engine.decorrelation.invert(centroids)
         found.append(WarmStart(centroids, dispersion))

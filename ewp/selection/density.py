@@ -32,7 +32,7 @@ from ewp.common.types import Array
 from ewp.data.decorrelation import shrinkage_intensity
 from ewp.selection.t_mixture import Mixture, squared_lengths
 
-__all__ = ["FoldDensity", "Judgement", "Projection"]
+__all__ = ["FoldDensity", "Judgement", "Projection", "renumber"]
 
 _LEVEL = 0.05
 #: Covariances of the rows shrunk by the analytic intensity, by half, and to the diagonal.
@@ -51,10 +51,10 @@ _ROUNDING = 1e-7
 _LEAST_WITHIN = 1e-9
 
 
-def _renumber(partitions: np.ndarray) -> np.ndarray:
+def renumber(partitions: np.ndarray) -> np.ndarray:
     """Clusters numbered as they appear: equal partitions have equal scores, to the last digit.
 
-    >>> _renumber(np.array([[4, 4, 1, 4, 2], [0, 1, 1, 1, 1]])).tolist()
+    >>> renumber(np.array([[4, 4, 1, 4, 2], [0, 1, 1, 1, 1]])).tolist()
     [[0, 0, 1, 0, 2], [0, 1, 1, 1, 1]]
     """
     members = partitions[:, None, :] == np.arange(partitions.max() + 1)[:, None]
@@ -153,7 +153,7 @@ class FoldDensity:
         partitions : ndarray of shape (m, n)
             Clusters of the training rows.
         """
-        found = _renumber(partitions)
+        found = renumber(partitions)
         keys = [one.tobytes() for one in found.astype(np.uint16)]
         new = {key: one for key, one in zip(keys, found, strict=True) if key not in self._judged}
         for key, projected in zip(new, self._project_all(list(new.values())), strict=True):

@@ -16,9 +16,10 @@ from ewp.common.checks import check_choice, check_integer
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
-from ewp.data.frames import row_names
+from ewp.data.frames import as_frame, column_names, row_names
 from ewp.data.validation import check_data, check_distinct, check_sample_weight
 from ewp.engine import array_engine
+from ewp.engine.columns import PLAIN, check_offset, checked_families, rows_per_unit
 from ewp.solver.sparse_starts import is_wide
 
 __all__ = ["lambda_path", "penalty_grid"]
@@ -84,6 +85,8 @@ def lambda_path(
     dispersion: str = "within",
     sample_weight: Any = None,
     missing: str = "error",
+    divergence: Any = PLAIN,
+    offset: Any = None,
 ) -> Array:
     r"""Data-driven grid of penalties, from one feature takes all to all weights equal.
 
@@ -112,6 +115,10 @@ def lambda_path(
     sample_weight : array-like of shape (n,), optional
     missing : {"error", "observed"}, default="error"
         As in `ewp.EWP`: with "observed" sums of squares stand for those of complete data.
+    divergence : str, sequence of str or mapping, default="euclidean"
+        As in `ewp.EWP`: the dispersions are then sums of divergences from the mean.
+    offset : None, "size" or array of shape (n,), default=None
+        Sizes of rows of counts, as in `ewp.EWP`.
 
     Returns
     -------
@@ -126,6 +133,7 @@ def lambda_path(
     [2.0, 7.5, 28.3, 106.4, 400.0]
     """
     check_choice("missing", missing, ("error", "observed"))
+    X = as_frame(X)
     array = check_data(X, missing=missing, sparse="dense")
     weight = check_sample_weight(sample_weight, len(array), row_names(X))
     check_distinct(array, check_integer("k", k, least=1), weight)
@@ -135,8 +143,12 @@ def lambda_path(
         check_choice("scale", scale, (None, "standard", "decorrelate"))
     check_choice("dispersion", dispersion, ("within", "between"))
     check_integer("n_lams", n_lams, least=1)
+    names = checked_families(divergence, array, column_names(X))
+    if names is not None and is_decorrelated(scale):
+        raise ValueError(f"scale={scale!r} is for columns with squared differences")
+    array, weight, _, _ = rows_per_unit(array, weight, check_offset(offset, names, len(array)))
     with one_blas_thread():
-        engine = array_engine(array, weight, scale)
+        engine = array_engine(array, weight, scale, names=names)
     varying = engine.varying & (engine.squares > 0)
     totals = engine.squares[varying] if varying.any() else np.ones(1)
     return penalty_grid(totals, n_lams, between=dispersion == "between", wide=is_wide(engine))

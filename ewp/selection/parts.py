@@ -56,10 +56,14 @@ class CommonRows:
     ----------
     X : ndarray of shape (n, p)
     weight : ndarray of shape (n,) or None
+    names : tuple of str or None
+        Names of the columns' divergences, None if all are squared differences.
     """
 
-    def __init__(self, X: Array, weight: Array | None) -> None:
-        self.engine = ArrayEngine(X, weight)
+    def __init__(
+        self, X: Array, weight: Array | None, names: tuple[str, ...] | None = None
+    ) -> None:
+        self.engine = array_engine(X, weight, names=names)
         self._spaces: dict[str | None, _Space] = {None: _Space(self.engine)}
 
     def _space(self, option: FitOptions) -> tuple[str | None, _Space]:

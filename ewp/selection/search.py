@@ -183,6 +183,7 @@ def make_candidates(
     lams: Array | None,
     n_lams: int,
     prior: Array | None = None,
+    names: tuple[str, ...] | None = None,
 ) -> list[Candidate]:
     """Every family with its own grid of penalties, or with the given ones.
 
@@ -191,7 +192,7 @@ def make_candidates(
     """
     found = []
     for family in families:
-        engine = array_engine(X, weight, family.scale, prior)
+        engine = array_engine(X, weight, family.scale, prior, names)
         used = (engine.varying if prior is None else prior > 0) & (engine.squares > 0)
         _check_tiny(engine, used)
         grid = lams

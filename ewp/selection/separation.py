@@ -89,6 +89,9 @@ def _ask(replicate: HeldOut, labels: np.ndarray) -> dict[tuple[int, int], _Pair]
     for i, j in _neighbours(replicate.density(), inner):
         one, two = int(numbers[i]), int(numbers[j])
         own = Fold(*(part[np.isin(labels[part], (one, two))] for part in (train, test)))
+        if replicate.counted is not None:
+            found[one, two] = _ask_families(replicate, own, labels == two)
+            continue
         projected = replicate._replace(fold=own).density().project(1 * (labels[own.train] == two))
         told_apart, gain = 0.0, np.zeros(len(own.test))
         if projected is not None:
@@ -98,6 +101,15 @@ def _ask(replicate: HeldOut, labels: np.ndarray) -> dict[tuple[int, int], _Pair]
             )
         found[one, two] = _Pair(told_apart, own.test, gain)
     return found
+
+
+def _ask_families(replicate: HeldOut, own: Fold, second: np.ndarray) -> _Pair:
+    """Ask two clusters whose columns have families of their own."""
+    halves = 1 * second[None, own.train]
+    (seen,) = replicate._replace(fold=Fold(own.train, own.train)).judge_all(halves)
+    (held_out,) = replicate._replace(fold=own).judge_all(halves)
+    copies = None if replicate.copies is None else replicate.copies[own.train]
+    return _Pair(float(np.average(seen.gain, weights=copies)), own.test, held_out.gain)
 
 
 def _neighbours(density: FoldDensity, labels: np.ndarray) -> list[tuple[int, int]]:

@@ -17,6 +17,8 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.data.canonical import block_rows
 from ewp.engine.base import RowEngine, RowMass
+from ewp.engine.bregman import BregmanEngine
+from ewp.engine.divergence import SQUARED_EUCLIDEAN
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solution, iterate_runs
 from ewp.solver.polish import first_lowest, lower, polish_runs, polishes_together, search
@@ -149,6 +151,7 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
     most = max(_POWER_ENTRIES // whole.p, _POWER_ROWS)
     engine = whole if whole.n <= most else whole.sample(most)
     root = np.sqrt(metric / engine.missingness.share).T
+    plain = engine.divergence is SQUARED_EUCLIDEAN
     inverse = engine.lengths_of_runs(metric).T
     np.divide(1.0, inverse, out=inverse, where=inverse > 0)
     if engine.sample_weight is not None:
@@ -165,9 +168,10 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
         result = np.zeros_like(vector)
         for start in range(0, engine.n, size):
             rows = slice(start, min(start + size, engine.n))
-            block = (
-                engine.rows(rows) if engine.prepared is None else engine.prepared[rows, : engine.p]
-            )
+            if plain and engine.prepared is not None:
+                block = engine.prepared[rows, : engine.p]
+            else:
+                block = engine.tangents(rows)
             result += block.T @ ((block @ (root * vector)) * inverse[rows])
         result *= root
         largest = np.einsum("lb,lb->b", vector, result)
@@ -176,10 +180,13 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
 
 
 def _squares(engine: RowEngine, table: Array) -> Array:
-    """Sums of squares of the columns about their means, under some weights of the rows.
+    """Dispersions of the columns about their means, under some weights of the rows.
 
-    Of observed values where some are missing, as shares of the rows in which these are, in all.
+    Sums of squares, or of divergences. Of observed values where some are missing, as shares of the
+    rows in which these are, in all.
     """
+    if isinstance(engine, BregmanEngine):
+        return engine.dispersions(table)
     sums, squares = np.zeros((2, len(table), engine.p))
     size = block_rows(engine.p, 1)
     for start in range(0, engine.n, size):
@@ -386,8 +393,7 @@ def _most_promising(
         dispersion = np.zeros((len(table), engine.p))
         for start in range(0, engine.n, size):
             rows = slice(start, min(start + size, engine.n))
-            gaps = engine.rows(rows) - theta[c][labels[rows]]
-            gaps *= gaps
+            gaps = engine.divergence.exact(engine.rows(rows), theta[c][labels[rows]])
             dispersion += table[:, rows] @ gaps
         best = rule.update(dispersion[index])
         fitted = (rule.metric(best) * dispersion[index]).sum(axis=1)

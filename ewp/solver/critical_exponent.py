@@ -16,9 +16,13 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ewp.common.checks import check_choice, check_number
 from ewp.common.types import Array
+from ewp.data.frames import as_frame, column_names
 from ewp.data.validation import check_data, check_prior, check_sample_weight
-from ewp.engine import rows_engine
+from ewp.engine import array_engine, rows_engine
+from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowEngine
+from ewp.engine.bregman import BregmanEngine
+from ewp.engine.columns import PLAIN, checked_families
 from ewp.engine.sparse import SparseEngine
 from ewp.solver.weights import RelativeEntropy
 
@@ -66,8 +70,11 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
         if isinstance(engine, SparseEngine):  # the other columns are not made dense
             block = engine.take(np.arange(rows.start, rows.stop), used) * root
         else:
-            block = engine.rows(rows)[:, used] * root
-        length = np.einsum("il,il->i", block, block)
+            block = engine.tangents(rows)[:, used] * root
+        if isinstance(engine, BregmanEngine):
+            length = engine.potentials(rows)[:, used] @ root**2
+        else:
+            length = np.einsum("il,il->i", block, block)
         # a row at the mean has no direction: it contributes nothing
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
         if engine.sample_weight is not None:
@@ -150,6 +157,7 @@ def critical_exponent(
     *,
     sample_weight: Any = None,
     missing: str = "error",
+    divergence: Any = PLAIN,
 ) -> float:
     r"""Exponent below which collapsed centroids leave the mean of the data.
 
@@ -174,6 +182,11 @@ def critical_exponent(
     are 0 in :math:`x_i - \mu`, and as a centroid is the mean of observed values alone, the sum over
     i of feature l is divided by its observed share.
 
+    For another divergence with the potential :math:`\psi` the same steps lead to
+    :math:`d_{ij} = d_i - \sum_l w_l \psi_l''(\mu_l) (x_{il} - \mu_l) \delta_{jl}`, so that the
+    outer products are those of :math:`\sqrt{\psi''(\mu) / 2}\, (x_i - \mu)`, and :math:`d_i` is
+    the divergence of the row from the mean.
+
     Parameters
     ----------
     X : array-like or DataFrame of shape (n, p)
@@ -186,6 +199,9 @@ def critical_exponent(
     sample_weight : array-like of shape (n,), optional
     missing : {"error", "observed"}, default="error"
         As in `ewp.EWP`.
+    divergence : str, sequence of str or mapping, default="euclidean"
+        As in `ewp.EWP`. Counts with sizes are given per unit of size, with the sizes as sample
+        weights.
 
     Returns
     -------
@@ -202,9 +218,16 @@ def critical_exponent(
     -3.9
     """
     check_choice("missing", missing, ("error", "observed"))
-    array = check_data(X, missing=missing, sparse="keep")
+    frame = as_frame(X)
+    plain = isinstance(divergence, str) and divergence == PLAIN
+    array = check_data(frame, missing=missing, sparse="keep" if plain else "dense")
     row_weight = check_sample_weight(sample_weight, len(array))
-    engine = rows_engine(array, row_weight)
+    names = checked_families(divergence, array, column_names(frame))
+    engine: ArrayEngine = (
+        rows_engine(array, row_weight)
+        if names is None
+        else array_engine(array, row_weight, names=names)
+    )
     if weights is not None:
         metric = check_prior(weights, engine.p, name="weights")
         assert metric is not None

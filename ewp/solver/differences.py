@@ -98,8 +98,7 @@ def settle_digits(
         Its trace goes on in the phase "finish".
     """
     theta, weights = solution.theta, solution.weights
-    varying = engine.squares > 0
-    precision = varying * engine.total / np.where(varying, engine.squares, 1.0) / engine.p
+    precision = engine.movement_units / engine.p
     trace = list(solution.trace[:-1])
     for step in range(max_iter + 1):
         found = engine.deviations(theta, rule.metric(weights))

@@ -22,6 +22,7 @@ from ewp.data.decorrelation import Decorrelation, is_decorrelated
 from ewp.data.validation import check_spread
 from ewp.engine import array_engine
 from ewp.engine.base import Engine, Partition, RowEngine
+from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
 from ewp.solver.differences import digits_are_lost, end_in_double, settle_digits
@@ -71,6 +72,8 @@ class FitOptions:
     missing: str = "error"
     robust: str | None = None
     dtype: str | None = None
+    divergence: Any = "euclidean"
+    offset: Any = None
 
     def settle(
         self,
@@ -88,6 +91,11 @@ class FitOptions:
             scale=None if scaling == "auto" else scaling,
             dispersion="within" if form == "auto" else form,
         )
+
+    @property
+    def families(self) -> tuple[str, ...] | None:
+        """Names of the columns' divergences, checked before; None if all are squared."""
+        return None if isinstance(self.divergence, str) else self.divergence
 
     @property
     def penalty(self) -> float:
@@ -190,7 +198,9 @@ class Fit:
         Share of the rows, by weight, in which every feature is observed; None if all are in all.
     within : ndarray of shape (p,) or None
         Sums of squares of the observed values about their centroids in data units, where values
-        are missing: they do not follow from the centroids and the clusters' masses then.
+        are missing: they do not follow from the centroids and the clusters' masses then. Sums of
+        divergences where these are not squared differences.
+    divergence : BregmanDivergence
     """
 
     solution: Solution
@@ -209,6 +219,7 @@ class Fit:
     starts: StartRecord
     observed: Array | None
     within: Array | None
+    divergence: BregmanDivergence = SQUARED_EUCLIDEAN
 
     @property
     def labels(self) -> np.ndarray:
@@ -280,7 +291,8 @@ def solve(
     on_step : callable, optional
         Called at every step with the number of runs that take it.
     """
-    if not isinstance(init, str):
+    plain = engine.divergence is SQUARED_EUCLIDEAN
+    if plain and not isinstance(init, str):
         _check_reach(engine, init)
     best, starts = multistart(
         engine,
@@ -302,7 +314,7 @@ def solve(
         best = end_in_double(exact, best, rule, max_iter=max_iter, tol=tol)
     engine = exact
     stats = _canonical(engine, best, rule.metric(best.weights))
-    if math.isinf(best.trace[-1].s) and digits_are_lost(stats, best, rule):
+    if plain and math.isinf(best.trace[-1].s) and digits_are_lost(stats, best, rule):
         best = settle_digits(engine, best, rule, max_iter=max_iter, tol=tol)
         _canonical(engine, best, rule.metric(best.weights))
     return Multistart(best, starts)
@@ -346,7 +358,8 @@ def fit_array(
     -------
     Fit
     """
-    return fit_engine(array_engine(X, sample_weight, options.scale, options.prior), options, rng)
+    engine = array_engine(X, sample_weight, options.scale, options.prior, options.families)
+    return fit_engine(engine, options, rng)
 
 
 def fit_engine(
@@ -397,7 +410,10 @@ def fit_engine(
         tol=options.tol,
         rng=rng,
         known=[
-            (engine.to_engine_units(one.centroids), rule.update(one.dispersion / engine.scale**2))
+            (
+                engine.to_engine_units(one.centroids),
+                rule.update(one.dispersion / engine.dispersion_divisors),
+            )
             for one in known
         ],
         sparse=_sparse_starts(engine, options, rule),
@@ -407,9 +423,9 @@ def fit_engine(
     centroids = engine.to_data_units(solution.theta)
     made = engine.decorrelation
     within = None
-    if engine.missingness:
+    if engine.missingness or engine.divergence is not SQUARED_EUCLIDEAN:
         about = engine.deviations(engine.to_engine_units(centroids), solution.weights)
-        within = about.squares * engine.scale**2
+        within = about.squares * engine.dispersion_divisors
     return Fit(
         solution,
         centroids,
@@ -428,4 +444,5 @@ def fit_engine(
         starts,
         engine.missingness.share if engine.missingness else None,
         within,
+        engine.divergence,
     )

@@ -18,6 +18,7 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.engine.base import Engine, RowMass
+from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
 from ewp.engine.kernel import RunStatistics, Statistics, StepFunction
 from ewp.engine.precision import DOUBLE
 from ewp.solver.schedules import Schedule
@@ -136,7 +137,9 @@ def step_of_run(statistics: StepFunction, theta: Array, weights: Array, s: float
 
 
 def centroid_step(
-    stats: Statistics | RunStatistics, theta: Array
+    stats: Statistics | RunStatistics,
+    theta: Array,
+    divergence: BregmanDivergence = SQUARED_EUCLIDEAN,
 ) -> tuple[Array, Array, np.ndarray]:
     """New centroids, the dispersions about them, and which clusters got no rows.
 
@@ -154,7 +157,7 @@ def centroid_step(
     else:
         new = sums / mass[..., None]
     # sums over no rows are zero
-    dispersion = stats.scatter - np.einsum("...jl,...jl->...l", new, sums)
+    dispersion = divergence.dispersion(stats.scatter, sums, mass, new)
     return new, np.maximum(dispersion, 0.0, out=dispersion), empty
 
 
@@ -176,7 +179,7 @@ def _reseed(
         # among equally bad rows the first in canonical order, not in the order they came
         tied = nearest[rows.order] >= farthest * (1 - 1e-12)
         worst = int(rows.order[np.argmax(tied)])
-        theta[j] = rows.rows(np.array([worst]))[0]
+        theta[j] = rows.seeds(np.array([worst]))[0]
         moved = rows.distances(theta[j : j + 1], metric)[:, 0]
         np.minimum(nearest, moved, out=nearest)
     return theta
@@ -267,8 +270,7 @@ def iterate_runs(
     """
     runs = len(theta)
     # every feature counts, also one without weight: its centroids are reported too
-    varying = engine.squares > 0
-    precision = varying * engine.total / np.where(varying, engine.squares, 1.0) / engine.p
+    precision = engine.movement_units / engine.p
     statistics = engine.step_function()
     total = np.full(runs, engine.total) if mass is None else mass.totals
     s = np.array(np.broadcast_to(schedule.start, runs), dtype=float)
@@ -289,7 +291,7 @@ def iterate_runs(
             s, rule, schedule = s[order], rule.take(order), schedule.take(order)
             mass = None if mass is None else mass.take(order)
         stats = statistics(theta, rule.metric(weights), s, mass)
-        new_theta, dispersion, empty = centroid_step(stats, theta)
+        new_theta, dispersion, empty = centroid_step(stats, theta, engine.divergence)
         new_weights = rule.update(dispersion)
         hard = np.isinf(s)
         if empty.any():

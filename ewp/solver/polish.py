@@ -20,6 +20,7 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.engine.base import Engine, RowEngine, RowMass
+from ewp.engine.divergence import SQUARED_EUCLIDEAN
 from ewp.engine.precision import DOUBLE, PRECISION
 from ewp.engine.sparse import SparseEngine
 from ewp.solver.breathing import SparsePoints, WeightedPoints, breathing_kmeans
@@ -86,7 +87,8 @@ PolishEffort.FULL = PolishEffort(3, (1.0, 2.0), 4)
 
 def polishes_together(engine: Engine, k: int) -> bool:
     """Whether the polish of several runs is done in common passes."""
-    return 1 < k <= _FEW_CLUSTERS and engine.sample_for_starts(k) is engine
+    few = k <= _FEW_CLUSTERS or engine.divergence is not SQUARED_EUCLIDEAN
+    return k > 1 and few and engine.sample_for_starts(k) is engine
 
 
 def polish(
@@ -135,7 +137,7 @@ def polish(
     # the whole search in a sample; all rows are passed over only for what it found
     sample = _as_heavy(small, engine.total)
     begin = descend(sample, solution.theta, solution.weights)
-    if k <= _FEW_CLUSTERS:
+    if polishes_together(sample, k):
         found = polish_runs(sample, [begin], rule, [rng], effort=effort, **limits)[0]
     else:
         found = _rounds(sample, begin, rule, rng, effort, descend)
@@ -253,7 +255,7 @@ def _propose(
         error = error[:, order]
         rows = draw_runs(error, uniform[part, :, 1])
         leaving = (uniform[part, :, 0] * k).astype(int)
-        moved = engine.rows(order[rows].ravel()).reshape(*rows.shape, p)
+        moved = engine.seeds(order[rows].ravel()).reshape(*rows.shape, p)
         here, which = np.indices(rows.shape)
         proposed[part][here, which, leaving] = moved
     proposed[:, swaps] = choose_starts(engine, k, "k-means++", metric, seeds, mass)

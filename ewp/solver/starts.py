@@ -94,7 +94,7 @@ class _EngineRows:
         return self._engine.order
 
     def take(self, index: np.ndarray) -> Array:
-        return self._engine.rows(index.ravel()).reshape(*index.shape, -1)
+        return self._engine.seeds(index.ravel()).reshape(*index.shape, -1)
 
     def distances(self, theta: Array, runs: slice) -> Array:
         weights, lengths = self._weights[runs], self._lengths[runs]
@@ -173,7 +173,7 @@ def _random_rows(engine: RowEngine, k: int, uniform: Array, mass: Array | None) 
         row = order[draw(left[order], uniform[j, :1])[0]]
         chosen.append(row)
         left[engine.equal_rows(int(row))] = 0.0
-    return engine.rows(np.array(chosen))
+    return engine.seeds(np.array(chosen))
 
 
 def choose_starts(
