@@ -29,6 +29,7 @@ from ewp.solver.fit import FitOptions
 
 __all__ = [
     "CRITERIA",
+    "LEAST_STABILITY",
     "Criterion",
     "CriterionDefaults",
     "Gap",
@@ -42,6 +43,8 @@ __all__ = [
 #: With fewer rows than this the folds are drawn again, but not more often than this.
 _ENOUGH_ROWS = 500
 _MOST_REPEATS = 2
+#: Adjusted Rand index of the replicates' partitions, on average, below which they disagree.
+LEAST_STABILITY = 0.5
 #: Share of a sum of squares below which a difference is a rounding error.
 _ROUNDING = 1e-10
 #: Folds with up to so many pairs of a row and a cluster, over all options, are fitted together.
@@ -86,6 +89,7 @@ class Criterion(Protocol):
     name: str
     unit: str
     over_one_cluster: ClassVar[bool]
+    least_stability: float
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
         """Draw what all options are scored on."""
@@ -168,6 +172,8 @@ class CriterionDefaults:
     takes_splits: ClassVar[bool] = False
     #: Whether values of rows are gains over a single cluster.
     over_one_cluster: ClassVar[bool] = False
+    #: Agreement of the replicates' partitions below which a candidate does not compete.
+    least_stability: float = LEAST_STABILITY
     #: Value from which a number of clusters is supported, where there is one.
     threshold: ClassVar[float | None] = None
 
@@ -229,6 +235,8 @@ class CommonPasses(CriterionDefaults):
         """Return the criterion for rows whose columns have divergences of their own."""
         made = copy.copy(self)
         made._kept, made.names, made.sizes = None, names, sizes
+        # faint classes of yes and no are found a little otherwise in every replicate
+        made.least_stability = -1.0
         return made
 
     def rows(self, X: Array, weight: Array | None) -> CommonRows:

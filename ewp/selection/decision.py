@@ -29,6 +29,7 @@ from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
 from ewp.selection.criteria import (
     CRITERIA,
+    LEAST_STABILITY,
     CommonPasses,
     Criterion,
     OwnCriterion,
@@ -63,8 +64,6 @@ __all__ = [
 _MOST_WARM_STARTS, _ROWS = 5, 4096
 #: Seed of the replicates.
 _SEED = 0
-#: Adjusted Rand index of the replicates' partitions, on average, below which they disagree.
-_LEAST_STABILITY = 0.5
 #: Where features outnumber rows by far: standard errors by which a candidate may fall short of the
 #: best, and its stability of the largest.
 _WIDE_SLACK, _WIDE_CLOSE = 1.5, 0.02
@@ -171,18 +170,27 @@ class Decision(NamedTuple):
     top: Candidate
 
 
-def competing(entries: list[Candidate]) -> list[Candidate]:
+def competing(entries: list[Candidate], least: float = LEAST_STABILITY) -> list[Candidate]:
     """Candidates with all replicates, whose partitions agree.
 
     Where replicates find partitions that have little in common, what they gain is no single
     answer; if all candidates are such, all compete.
+
+    Parameters
+    ----------
+    entries : list of Candidate
+        Scored candidates.
+    least : float
+        Agreement below which partitions have little in common.
     """
     complete = max(len(entry.scores) for entry in entries)
     scored = [entry for entry in entries if len(entry.scores) == complete]
-    return [entry for entry in scored if not entry.stability < _LEAST_STABILITY] or scored
+    return [entry for entry in scored if not entry.stability < least] or scored
 
 
-def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
+def decide(
+    entries: list[Candidate], rule: SelectionRule, least: float = LEAST_STABILITY
+) -> Decision:
     """Choose a candidate and the runner-up.
 
     Of those that compete the best mean sets the standard. A family whose best is within the rule's
@@ -195,8 +203,10 @@ def decide(entries: list[Candidate], rule: SelectionRule) -> Decision:
     entries : list of Candidate
         Scored candidates.
     rule : SelectionRule
+    least : float
+        As in `competing`.
     """
-    racing = competing(entries)
+    racing = competing(entries, least)
     best = max(racing, key=lambda entry: (entry.mean, entry.lam))
     of_family: dict[Family, Candidate] = {}
     for entry in racing:
@@ -272,7 +282,14 @@ class SelectionOptions:
                 f"{', '.join(map(repr, CRITERIA))}, or an object with the methods "
                 f"{', '.join(methods)}"
             )
-        more = ("for_rows", "has_enough_rows", "values", "over_one_cluster", "score_replicates")
+        more = (
+            "for_rows",
+            "has_enough_rows",
+            "values",
+            "over_one_cluster",
+            "least_stability",
+            "score_replicates",
+        )
         complete = all(hasattr(own, m) for m in more)
         criterion: Criterion = own if complete else OwnCriterion(own)
         return criterion
@@ -484,11 +501,11 @@ def select_candidate(
         )
     if has_wide_shape(*X.shape) and any(len(entry.partitions) > 1 for entry in entries):
         rule = rule.for_wide()
-    decision = decide(entries, rule)
+    decision = decide(entries, rule, criterion.least_stability)
     family = decision.chosen.family
     rows = array_engine(X, weight, family.scale, options.prior, options.families)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
-    nested = nested_scores(competing(entries))
+    nested = nested_scores(competing(entries, criterion.least_stability))
     evidence, separation = None, None
     if criterion.over_one_cluster and options.n_clusters > 1:
         evidence = Evidence(*corrected_mean(nested), options.n_clusters)
