@@ -296,11 +296,11 @@ def test_a_latent_class_design_is_recovered():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 300)
     share = np.where(rng.random((3, 40)) < 0.5, 0.1, 0.9)
-    share[:, 15:] = rng.uniform(0.1, 0.9, 25)
+    share[:, 24:] = rng.uniform(0.1, 0.9, 16)
     X = (rng.random((300, 40)) < share[labels]).astype(float)
     found = ewp.fit(X, 3, divergence="bernoulli", random_state=0)
     assert nmi(labels, found.labels) > 0.95
-    assert found.weights[:15].mean() > found.weights[15:].mean()
+    assert found.weights[:24].mean() > found.weights[24:].mean()
 
 
 @pytest.mark.parametrize("name", OTHERS)
