@@ -289,12 +289,14 @@ def select_lambda(
     lams : array-like, optional
         Penalties in the units of a sum over all rows; a grid of its own for every scaling and
         form (see `lambda_path`) if not given. Fits to a part of the rows use that part of it.
-    criterion : {"predictive", "stability", "gap", "strength"} or criterion, default="predictive"
+    criterion : {"predictive", "stability", "gap", "strength", "splitting"} or criterion
         "predictive" is the log-density that held-out rows gain from the partition, over all
         features; "stability" the agreement between subsamples, corrected for chance and for
         degenerate solutions; "gap" the permutation gap; "strength" the prediction strength, which
         is meant for `select_k`: between penalties it prefers what is cut in the same place in
-        both halves, if by one feature alone. See `ewp.selection.criteria`.
+        both halves, if by one feature alone; "splitting", for counts, the log-density of one half
+        of every count under a fit to the other, see `ewp.selection.count_splitting`. "predictive"
+        is the default. See `ewp.selection.criteria`.
     cv : int or splitter, default=5
         Folds of the predictive criterion: their number, which keeps equal rows together and is
         drawn twice if rows are few; a splitter of scikit-learn that needs no labels; or pairs of

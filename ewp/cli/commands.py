@@ -146,7 +146,8 @@ def select(
     reading: opt.ReadOptions,
     giving: opt.OutputOptions,
     criterion: Annotated[
-        str, typer.Option(help="What is compared: predictive, stability, gap or strength.")
+        str,
+        typer.Option(help="What is compared: predictive, stability, gap, strength or splitting."),
     ] = "predictive",
     rule: Annotated[
         str | None, typer.Option(help="stable, 1se or max for the penalty; 1se or max for k.")

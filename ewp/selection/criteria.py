@@ -28,8 +28,8 @@ from ewp.selection.prediction_strength import THRESHOLD, halves, strength
 from ewp.solver.fit import FitOptions
 
 __all__ = [
-    "CRITERIA",
     "LEAST_STABILITY",
+    "CommonPasses",
     "Criterion",
     "CriterionDefaults",
     "Gap",
@@ -38,6 +38,8 @@ __all__ = [
     "Predictive",
     "Score",
     "Stability",
+    "copies_of",
+    "mean_error",
 ]
 
 #: With fewer rows than this the folds are drawn again, but not more often than this.
@@ -246,6 +248,14 @@ class CommonPasses(CriterionDefaults):
             kept = self._kept = CommonRows(X, weight, self.names)
         return kept
 
+    def without_sizes(self, weight: Array | None) -> Array | None:
+        """Weights of the rows as they are given: sizes are factors of those of the fit."""
+        if self.sizes is None or weight is None:
+            return weight
+        found = weight / self.sizes
+        # as they are where all are one
+        return None if np.allclose(found, 1.0, rtol=1e-12, atol=0.0) else found
+
     def __getstate__(self) -> dict[str, Any]:
         # copies and other processes prepare the rows themselves
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
@@ -267,13 +277,14 @@ class OwnCriterion(CriterionDefaults):
         self.replicates, self.score, self.spread = own.replicates, own.score, own.spread
 
 
-def _mean_error(scores: list[Score]) -> float:
+def mean_error(scores: list[Score]) -> float:
+    """Standard error of the mean over replicates."""
     if len(scores) < 2:
         return float("nan")
     return float(np.std([score.value for score in scores], ddof=1) / np.sqrt(len(scores)))
 
 
-def _copies(weight: Array | None) -> Array | None:
+def copies_of(weight: Array | None) -> Array | None:
     """Weights as numbers of copies: weights whose mean is below one cannot be, and are raised."""
     return None if weight is None else weight * copies_factor(len(weight), float(weight.sum()))
 
@@ -346,8 +357,8 @@ class Predictive(CommonPasses):
 
     def replicates(self, X: Array, weight: Array | None, rng: np.random.Generator) -> list[Any]:
         """Draw the folds; each comes with the resolution of the columns."""
-        mass = self._without_sizes(weight)
-        copies = _copies(mass)
+        mass = self.without_sizes(weight)
+        copies = copies_of(mass)
         rows = len(X) if copies is None else int(copies.sum())
         repeats = 1
         if isinstance(self.cv, int | np.integer):
@@ -360,14 +371,6 @@ class Predictive(CommonPasses):
         counted = Counted(self.names, X * sizes[:, None], sizes)
         described = stabilised(X, self.names)
         return [HeldOut(fold, described, copies, counted) for fold in drawn]
-
-    def _without_sizes(self, weight: Array | None) -> Array | None:
-        """Weights of the rows as they are given: sizes are factors of those of the fit."""
-        if self.sizes is None or weight is None:
-            return weight
-        found = weight / self.sizes
-        # as they are where all are one
-        return None if np.allclose(found, 1.0, rtol=1e-12, atol=0.0) else found
 
     def score_all(
         self,
@@ -419,7 +422,7 @@ class Predictive(CommonPasses):
         for judged, labels, features in zip(judgements, partitions, effective, strict=True):
             rows = np.full(len(X), np.nan)
             rows[test] = judged.gain
-            mass = self._without_sizes(weight)
+            mass = self.without_sizes(weight)
             value = np.average(judged.gain, weights=None if mass is None else mass[test])
             count = len(judged.features)
             scores.append(
@@ -429,7 +432,7 @@ class Predictive(CommonPasses):
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over folds."""
-        return _mean_error(scores)
+        return mean_error(scores)
 
 
 @dataclass
@@ -478,7 +481,7 @@ class Stability(CommonPasses):
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over pairs."""
-        return _mean_error(scores)
+        return mean_error(scores)
 
 
 def _agreement(
@@ -486,7 +489,7 @@ def _agreement(
 ) -> tuple[list[float], Array]:
     """Adjusted Rand indices between fits to two parts, and effective features of the first."""
     fitted = rows.fit(parts, options, seed)
-    copies = _copies(rows.engine.sample_weight)
+    copies = copies_of(rows.engine.sample_weight)
     agreement = [
         0.0 if np.ptp(one) == 0 or np.ptp(two) == 0 else rand_index(one, two, copies)
         for one, two in zip(*fitted.labels().astype(np.intp), strict=True)
@@ -524,7 +527,7 @@ class PredictionStrength(CommonPasses):
         self, X: Array, weight: Array | None, options: list[FitOptions], replicate: Any, seed: int
     ) -> list[Score]:
         """Fit both halves, and count the pairs of each that the other one parts."""
-        rows, copies = self.rows(X, weight), _copies(weight)
+        rows, copies = self.rows(X, weight), copies_of(weight)
         fitted = rows.fit(list(replicate), options, seed)
         scores = []
         for pair, features in zip(
@@ -540,7 +543,7 @@ class PredictionStrength(CommonPasses):
 
     def spread(self, scores: list[Score]) -> float:
         """Standard error of the mean over splits."""
-        return _mean_error(scores)
+        return mean_error(scores)
 
 
 @dataclass
@@ -622,12 +625,3 @@ def _log_between(rows: CommonRows, options: list[FitOptions], seed: int) -> tupl
         least = np.maximum(_ROUNDING * total, np.finfo(float).tiny)
         between[which] = np.maximum(total - within, least)
     return np.log(between), fitted.features[0]
-
-
-#: The criteria by name; each takes a number of replicates first.
-CRITERIA: dict[str, type[Any]] = {
-    "predictive": Predictive,
-    "stability": Stability,
-    "gap": Gap,
-    "strength": PredictionStrength,
-}

@@ -27,14 +27,17 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.bregman import BregmanEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
+from ewp.selection.count_splitting import CountSplitting
 from ewp.selection.criteria import (
-    CRITERIA,
     LEAST_STABILITY,
     CommonPasses,
     Criterion,
+    Gap,
     OwnCriterion,
+    PredictionStrength,
     Predictive,
     Score,
+    Stability,
 )
 from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.search import (
@@ -51,6 +54,7 @@ from ewp.solver.fit import FitOptions, WarmStart
 from ewp.solver.sparse_starts import has_wide_shape
 
 __all__ = [
+    "CRITERIA",
     "SELECTION_RULES",
     "Decision",
     "SelectionOptions",
@@ -69,6 +73,16 @@ _SEED = 0
 _WIDE_SLACK, _WIDE_CLOSE = 1.5, 0.02
 #: Standard errors of the difference to the best up to which a penalty does as well.
 _ALIKE = 1.0
+
+
+#: The criteria by name; each takes a number of replicates first.
+CRITERIA: dict[str, type[Any]] = {
+    "predictive": Predictive,
+    "stability": Stability,
+    "gap": Gap,
+    "strength": PredictionStrength,
+    "splitting": CountSplitting,
+}
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,12 @@ def nested_scores(entries: list[Candidate]) -> list[Score]:
     gain = np.array([rows for rows, _ in found])
     seen, copies = found[0][1], entries[0].scores[0].copies
     mass = np.where(seen, 1.0 if copies is None else copies, 0.0)
+    values_of_rows = np.array([score.rows for score in entries[0].scores], dtype=float)
+    if replicates > 1 and np.isfinite(values_of_rows).all():
+        # every replicate has values of all rows: the others choose by theirs
+        values = np.array([entry.values for entry in entries])
+        others = (values.sum(axis=1, keepdims=True) - values).argmax(axis=0)
+        return [entries[best].scores[i] for i, best in enumerate(others.tolist())]
     chosen = []
     for i in range(replicates):
         rows = entries[0].scores[i].rows
@@ -62,7 +68,9 @@ def overlap_factor(scores: list[Score]) -> float:
     copies = scores[0].copies
     kept_out = np.isfinite([score.rows for score in scores if score.rows is not None])
     mass = np.ones(kept_out.shape[1]) if copies is None else copies
+    # where all rows are held out it is with one half of their counts
     held_out = kept_out @ mass / mass.sum()
+    held_out = np.where(kept_out.all(axis=1), 0.5, held_out)
     return float(np.sqrt(1.0 + np.mean(1.0 / (1.0 - held_out))))
 
 

@@ -9,8 +9,7 @@ import pytest
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.selection import search as candidates_module
-from ewp.selection.criteria import CRITERIA
-from ewp.selection.decision import select_candidate
+from ewp.selection.decision import CRITERIA, select_candidate
 
 
 @pytest.fixture(scope="module")
