@@ -23,6 +23,9 @@ from ewp.engine.kernel import StepFunction, Workspace, hard_sums
 
 __all__ = ["BregmanEngine"]
 
+#: Potentials up to this size are kept: logarithms take longer than reading them.
+_POTENTIAL_BYTES = 2**28
+
 
 class BregmanEngine(ArrayEngine):
     """Rows of an array, with a family of divergences for every column.
@@ -64,6 +67,9 @@ class BregmanEngine(ArrayEngine):
             center = np.where(squared, means, 0.0)
         self._potentials: Array | None = None
         super().__init__(X, sample_weight, center=center, scale=None, n_jobs=n_jobs)
+        if self.prepared is None and not center.any() and X.flags.c_contiguous:
+            # the rows are what they are in the engine's coordinates
+            self.prepared = X
         self._variances = column_squares(X, sample_weight, means) / self.total
         self._means = means
         if divergence is None:
@@ -86,7 +92,8 @@ class BregmanEngine(ArrayEngine):
         """Potentials of the rows, if these are kept, and their sums."""
         self.squares = np.zeros(self.p)
         mass = np.ones(self.n) if self.sample_weight is None else self.sample_weight
-        kept = None if self.prepared is None else np.empty((self.n, self.p))
+        small = 8 * self.n * self.p <= _POTENTIAL_BYTES
+        kept = np.empty((self.n, self.p)) if small else None
         for rows in self._slices(block_rows(self.p, 1)):
             found = self.divergence.potential(self.rows(rows))
             self.squares += mass[rows] @ found

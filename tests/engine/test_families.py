@@ -103,7 +103,7 @@ def test_kept_and_passing_potentials_give_the_same_sums(monkeypatch):
     names, theta = ("poisson",) * 5, rng.uniform(1, 8, (2, 3, 5))
     weights = rng.dirichlet(np.ones(5), 2)
     kept = BregmanEngine(X, names=names)
-    monkeypatch.setattr("ewp.engine.array._PREPARED_BYTES", 0)
+    monkeypatch.setattr("ewp.engine.bregman._POTENTIAL_BYTES", 0)
     passing = BregmanEngine(X, names=names)
     s = np.array([-3.0, -np.inf])
     one, two = (engine.statistics(theta, weights, s) for engine in (kept, passing))
