@@ -320,6 +320,7 @@ def fit_model(
     given, families = source, None
     if options.families is not None:
         source, families = _per_unit(source, options)
+        source.check_clusters(k)
     if share is not None:
         source = _first_core(source, options, share)
     if options.lam == "auto":

@@ -38,6 +38,8 @@ __all__ = [
 
 #: The divergence of k-means, and the option's default.
 PLAIN = "euclidean"
+#: Share of the largest value by which those of a column differ that is in proportion to the sizes.
+_ROUNDING = 1e-12
 #: Sizes of rows lie within, and the largest is not so many times the smallest.
 _SMALLEST_SIZE, _LARGEST_SIZE, _WIDEST = 1e-100, 1e100, 1e12
 
@@ -244,7 +246,11 @@ def rows_per_unit(
         reference = reference_total(X, sample_weight)
         offset = size_factors(X, reference, "drop such rows, or give sizes of your own")
     weight = offset * (1.0 if sample_weight is None else sample_weight)
-    return X / offset[:, None], weight, reference, offset
+    rows = X / offset[:, None]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    same = high - low <= _ROUNDING * high
+    rows[:, same] = low[same]  # columns in proportion to the sizes differ by rounding errors alone
+    return rows, weight, reference, offset
 
 
 @dataclass(frozen=True, eq=False)

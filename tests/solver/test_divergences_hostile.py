@@ -239,3 +239,49 @@ def test_files_that_were_tampered_with_are_refused(sized, tmp_path, part, value)
         EWPResults.load(target)
     _tampered(path, target, lambda arrays, header: None)
     assert EWPResults.load(target).objective == sized.objective
+
+
+# -- ends of the domains -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [None, "standard"])
+@pytest.mark.parametrize(
+    ("name", "end"), [("poisson", 0.0), ("bernoulli", 0.0), ("bernoulli", 1.0)]
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_column_that_was_constant_says_nothing_of_new_rows(table, name, end, scale):
+    X = (1.0 * (table > 5) if name == "bernoulli" else table).assign(g=end)
+    found = ewp.fit(X, 3, 20.0, divergence=name, scale=scale, random_state=0)
+    changed = X.assign(g=1.0 - end)
+    pd.testing.assert_frame_equal(found.transform(changed), found.transform(X))
+    # rows without weight may vary there
+    X.iloc[:5, -1] = 1.0 - end
+    weight = np.r_[np.zeros(5), np.ones(len(X) - 5)]
+    options = {"divergence": name, "scale": scale, "random_state": 0}
+    without = ewp.fit(X.iloc[5:], 3, 20.0, **options)
+    found = ewp.fit(X, 3, 20.0, sample_weight=weight, **options)
+    assert found.objective == pytest.approx(without.objective, rel=1e-12)
+    assert (found.labels == without.predict(X)).all()
+
+
+def test_shares_of_weighted_rows_lie_between_the_ends():
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((40, 3)) < 0.5) * 1.0
+        X[:, 0] = np.repeat([0, 1], 20)
+        weight = rng.uniform(0.1, 3.0, 40)
+        found = ewp.fit(
+            X, 2, 5.0, divergence="bernoulli", sample_weight=weight, n_init=1, random_state=0
+        )
+        assert found.centroids.to_numpy().max() <= 1.0
+
+
+def test_a_column_in_proportion_to_the_sizes_is_constant():
+    rng = np.random.default_rng(0)
+    size = rng.uniform(0.1, 3.0, 40)
+    X = np.column_stack([rng.poisson(3.0, 40), 0.1 * size])
+    options = {"divergence": "poisson", "scale": "standard", "random_state": 0}
+    found = ewp.fit(X, 2, 5.0, offset=size, **options)
+    assert found.weights.tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="distinct rows"):
+        ewp.fit(X[:, :1] + 1.0, 2, 5.0, offset="size", divergence="poisson")
