@@ -285,3 +285,12 @@ def test_a_column_in_proportion_to_the_sizes_is_constant():
     assert found.weights.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="distinct rows"):
         ewp.fit(X[:, :1] + 1.0, 2, 5.0, offset="size", divergence="poisson")
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
+def test_units_of_the_sizes_do_not_matter_for_what_held_out_rows_gain(table, sizes, factor):
+    options = {"n_lams": 3, "divergence": "poisson", "random_state": 0}
+    one = ewp.select_lambda(table, 3, offset=sizes, **options)
+    other = ewp.select_lambda(table, 3, offset=factor * sizes, **options)
+    assert np.allclose(one.table["mean"], other.table["mean"], rtol=1e-6)
+    assert (one.results.labels == other.results.labels).all()
