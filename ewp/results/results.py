@@ -256,7 +256,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             "missing": given.missing,
             "robust": given.robust,
             "dtype": given.dtype,
-            "divergence": given.divergence,
+            "divergence": self.divergence,
             "offset": given.offset if isinstance(given.offset, str | None) else "array",
         }
         if self.selection is not None:

@@ -327,7 +327,7 @@ def _unpack_families(
     given = options.get("divergence", PLAIN)
     if given == PLAIN:
         return None
-    names = tuple(str(name) for name in given)
+    names = (given,) * p if isinstance(given, str) else tuple(str(name) for name in given)
     if len(names) != p or not set(names) <= FAMILIES.keys():
         raise ValueError("the divergences do not fit the features")
     parts: dict[str, Any] = {name: arrays[f"family_{name}"] for name in _DIVERGENCE}
@@ -347,6 +347,8 @@ def _unpack_families(
         raise ValueError("the ends of the divergences are not in their domains")
     if not (np.isfinite(mean) & (mean >= ends[0]) & (mean <= ends[1])).all():
         raise ValueError("the means are not in the domains of the divergences")
+    if sizes is not None and not all(FAMILIES[name].has_sizes for name in names):
+        raise ValueError("these divergences have no sizes of rows")
     if sizes is not None and (sizes.shape != (n,) or not (np.isfinite(sizes) & (sizes > 0)).all()):
         raise ValueError("sizes must be positive numbers, one a row")
     options["divergence"] = names

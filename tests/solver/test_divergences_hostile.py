@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import ewp
 from ewp import EWPResults
+from ewp.selection.family_density import Counted, FamilyDensity
 from tests.support.families import counts
 
 
@@ -218,7 +219,9 @@ def _tampered(path, target, change):
         ("offset", "size"),
         ("offset", "other"),
         ("reference", 3.0),
-        ("divergence", "poisson"),
+        ("divergence", "gamma"),
+        ("divergence", "euclidean"),
+        ("divergence", "strange"),
         ("divergence", 5),
     ],
 )
@@ -287,10 +290,20 @@ def test_a_column_in_proportion_to_the_sizes_is_constant():
         ewp.fit(X[:, :1] + 1.0, 2, 5.0, offset="size", divergence="poisson")
 
 
-@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
-def test_units_of_the_sizes_do_not_matter_for_what_held_out_rows_gain(table, sizes, factor):
-    options = {"n_lams": 3, "divergence": "poisson", "random_state": 0}
-    one = ewp.select_lambda(table, 3, offset=sizes, **options)
-    other = ewp.select_lambda(table, 3, offset=factor * sizes, **options)
-    assert np.allclose(one.table["mean"], other.table["mean"], rtol=1e-6)
-    assert (one.results.labels == other.results.labels).all()
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_of_the_sizes_do_not_matter_for_what_held_out_rows_gain(factor):
+    values, labels, size = counts(np.random.default_rng(0), n=80, p=5, relevant=3)
+    train, test = np.arange(0, 80, 2), np.arange(1, 80, 2)
+    one, other = (
+        FamilyDensity(Counted(("poisson",) * 5, values, own), train, test, None)
+        for own in (size, factor * size)
+    )
+    partition = labels[None, train]
+    assert np.allclose(one.judge_all(partition)[0].gain, other.judge_all(partition)[0].gain)
+
+
+def test_one_divergence_for_all_columns_is_listed_once(table, tmp_path):
+    found = ewp.fit(table, 3, 20.0, divergence="poisson", random_state=0)
+    assert found.options["divergence"] == "poisson"
+    found.save(tmp_path / "fit")
+    assert EWPResults.load(tmp_path / "fit").fit_options.divergence == ("poisson",) * 6
