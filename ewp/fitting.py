@@ -406,6 +406,12 @@ def refit(
             )
     asked = dataclasses.replace(results.fit_options, **options)
     if "offset" not in options and isinstance(asked.offset, np.ndarray):
+        n = open_source(rows).n
+        if n != results.n_obs:
+            raise ValueError(
+                f"X has {n} rows, but the fit had sizes of its {results.n_obs} "
+                "(offset): give those of X too, as in refit(X=..., offset=...)"
+            )
         # other data may have the same rows in another order
         sizes = pd.Series(asked.offset, index=results.labels.index)
         asked = dataclasses.replace(asked, offset=sizes)

@@ -18,7 +18,7 @@ import pandas as pd
 
 from ewp.common.checks import check_choice, shown
 from ewp.common.types import Array
-from ewp.data.frames import align_to_rows, row_names
+from ewp.data.frames import align_to_columns, align_to_rows, default_names, row_names
 from ewp.data.validation import as_floats
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.families import FAMILIES
@@ -97,8 +97,8 @@ def checked_families(divergence: Any, X: Array, columns: pd.Index | None) -> tup
     columns : pandas.Index or None
         Names of the columns, if they have some.
     """
-    index = pd.RangeIndex(X.shape[1]) if columns is None else columns
-    names = column_families(divergence, index)
+    index = default_names(X.shape[1]) if columns is None else columns
+    names = column_families(align_to_columns("divergence", divergence, columns), index)
     if names is not None:
         if np.isnan(X).any():
             raise ValueError(

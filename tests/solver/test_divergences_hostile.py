@@ -58,6 +58,25 @@ def test_sizes_follow_rows_that_are_fitted_again_in_another_order(table, sized):
     assert again.objective == pytest.approx(sized.refit(lam=10.0).objective, rel=1e-12)
 
 
+def test_sizes_of_other_rows_are_asked_for(table, sizes, sized):
+    with pytest.raises(ValueError, match=r"X has 50 rows, but the fit had sizes of its 120"):
+        sized.refit(X=table.iloc[:50])
+    again = sized.refit(X=table.iloc[:50], offset=sizes.iloc[:50])
+    assert again.n_obs == 50
+
+
+def test_grids_and_critical_exponents_match_names_too(table, sizes):
+    options = {"divergence": "poisson"}
+    one = ewp.lambda_path(table, 3, offset=sizes, **options)
+    assert np.array_equal(one, ewp.lambda_path(table, 3, offset=shuffled(sizes), **options))
+    names = pd.Series({"a": "poisson", "b": "euclidean"} | dict.fromkeys("cdef", "poisson"))
+    found = ewp.critical_exponent(table, divergence=names)
+    assert ewp.critical_exponent(table, divergence=names.iloc[::-1]) == found
+    # columns without names are called as in the results
+    by_name = {f"x{i}": name for i, name in enumerate(names)}
+    assert ewp.critical_exponent(table.to_numpy(), divergence=by_name) == found
+
+
 def test_new_rows_with_sizes_are_augmented(table, sizes, sized):
     found = sized.augment(table.iloc[:9], offset=sizes.iloc[:9])
     pd.testing.assert_frame_equal(found, sized.augment().iloc[:9])
