@@ -28,6 +28,7 @@ from ewp.data.validation import (
     check_sample_weight,
     remember_features,
 )
+from ewp.engine.columns import aligned_offset
 from ewp.engine.dask import (
     lazy_distances,
     lazy_gain,
@@ -301,7 +302,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             X = open_rows(X, self.results_.missing)
         rows = X = as_frame(X)
         if not is_dask(X):
-            sparse = "keep" if self.results_.decorrelation is None else "dense"
+            plain = self.results_.decorrelation is None and self.results_.families is None
+            sparse = "keep" if plain else "dense"
             rows = check_data(X, missing=self.results_.missing, sparse=sparse)
         remember_features(self, X, reset=False)
         return rows
@@ -343,6 +345,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             For a Dask collection a Dask array, computed when it is asked for.
         """
         rows, metric = self._checked(X), self.results_.metric()
+        offset = aligned_offset(offset, X)
         labels: np.ndarray = self._answer(rows, new_labels, lazy_labels, *metric, offset=offset)
         return labels
 
@@ -364,6 +367,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             when it is asked for.
         """
         rows, metric = self._checked(X), self.results_.metric()
+        offset = aligned_offset(offset, X)
         distances: Array = self._answer(rows, new_distances, lazy_distances, *metric, offset=offset)
         families = self.results_.families
         if families is not None and (sizes := families.sizes_of(rows, offset)) is not None:

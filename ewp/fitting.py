@@ -43,6 +43,7 @@ from ewp.engine.base import Engine
 from ewp.engine.columns import (
     PLAIN,
     FittedFamilies,
+    aligned_offset,
     check_domains,
     check_offset,
     column_families,
@@ -84,14 +85,23 @@ class FittedModel(NamedTuple):
     outcome: SelectionOutcome | None
 
 
-def align_options(options: FitOptions, columns: pd.Index | None) -> FitOptions:
-    """Bring what has an entry per feature into the order of the columns, without its names."""
+def align_options(options: FitOptions, columns: pd.Index | None, rows: Any = None) -> FitOptions:
+    """Bring what has an entry per feature into the order of the columns, without its names.
+
+    What has an entry per row is brought into the order of these rows, if they are given.
+    """
 
     def aligned(name: str) -> Any:
         value = align_to_columns(name, getattr(options, name), columns)
         return np.asarray(value) if isinstance(value, pd.Series | pd.DataFrame) else value
 
-    return dataclasses.replace(options, init=aligned("init"), prior=aligned("prior"))
+    return dataclasses.replace(
+        options,
+        init=aligned("init"),
+        prior=aligned("prior"),
+        divergence=aligned("divergence"),
+        offset=options.offset if rows is None else aligned_offset(options.offset, rows),
+    )
 
 
 def check_options(options: FitOptions, columns: pd.Index, n: int) -> FitOptions:
@@ -124,6 +134,12 @@ def check_options(options: FitOptions, columns: pd.Index, n: int) -> FitOptions:
     trimming_share(options.robust)
     check_jobs(options.n_jobs)
     check_progress(options.progress)
+    names = _families(options, columns)
+    init = check_init(options.init, k, p)
+    if names is not None and not isinstance(init, str):
+        check_domains(
+            init, names, columns, "centroids to start from have to be such values: mend init"
+        )
     checked = dataclasses.replace(
         options,
         n_clusters=k,
@@ -134,10 +150,10 @@ def check_options(options: FitOptions, columns: pd.Index, n: int) -> FitOptions:
         max_iter=check_integer("max_iter", options.max_iter, least=1),
         tol=check_number("tol", options.tol, above=0),
         s0="auto" if (first := check_exponent(options.s0)) is None else first,
-        init=check_init(options.init, k, p),
+        init=init,
         prior=check_prior(options.prior, p),
         dtype=check_dtype(options.dtype),
-        divergence=PLAIN if (names := _families(options, columns)) is None else names,
+        divergence=PLAIN if names is None else names,
         offset=check_offset(options.offset, names, n),
     )
     return checked if isinstance(lam, str) else checked.settle()
@@ -147,17 +163,18 @@ def _families(options: FitOptions, columns: pd.Index) -> tuple[str, ...] | None:
     """Families of the columns, which go with what other options ask."""
     names = column_families(options.divergence, columns)
     if names is not None:
-        given = options.divergence if isinstance(options.divergence, str) else "of its own"
+        one = isinstance(options.divergence, str)
+        given = f"divergence={options.divergence!r}" if one else "divergences by column"
         for name, value, why in (
-            ("missing", options.missing == "observed", "needs complete rows"),
-            ("robust", options.robust is not None, "has no trimmed fit"),
-            ("dtype", options.dtype is not None, "is computed in double precision"),
-            ("scale", is_decorrelated(options.scale), "cannot be decorrelated"),
+            ("missing", options.missing == "observed", "such fits need complete rows"),
+            ("robust", options.robust is not None, "such fits cannot be trimmed"),
+            ("dtype", options.dtype is not None, "such fits are in double precision"),
+            ("scale", is_decorrelated(options.scale), "such columns cannot be decorrelated"),
         ):
             if value:
                 raise ValueError(
-                    f"{name}={getattr(options, name)!r} does not go with divergence={given!r}, "
-                    f"which {why}; leave one of them out"
+                    f"{name}={getattr(options, name)!r} does not go with {given}: {why}; leave "
+                    "one of them out"
                 )
     return names
 
@@ -286,7 +303,7 @@ def fit_model(
     """
     check_choice("missing", options.missing, ("error", "observed"))
     source = open_source(X, sample_weight, options.missing)
-    stated = align_options(options, source.columns)
+    stated = align_options(options, source.columns, source.data)
     options = check_options(stated, source.names[1], source.n)
     k = options.n_clusters
     source.check_clusters(k)
@@ -303,6 +320,7 @@ def fit_model(
     given, families = source, None
     if options.families is not None:
         source, families = _per_unit(source, options)
+        source.check_clusters(k)
     if share is not None:
         source = _first_core(source, options, share)
     if options.lam == "auto":
@@ -387,6 +405,16 @@ def refit(
                 f"refit() got an unexpected keyword argument {name!r}; it is no option of EWP"
             )
     asked = dataclasses.replace(results.fit_options, **options)
+    if "offset" not in options and isinstance(asked.offset, np.ndarray):
+        n = open_source(rows).n
+        if n != results.n_obs:
+            raise ValueError(
+                f"X has {n} rows, but the fit had sizes of its {results.n_obs} "
+                "(offset): give those of X too, as in refit(X=..., offset=...)"
+            )
+        # other data may have the same rows in another order
+        sizes = pd.Series(asked.offset, index=results.labels.index)
+        asked = dataclasses.replace(asked, offset=sizes)
     dispersion = dispersions_within(results)
     known = []
     own = results.fit_options

@@ -225,18 +225,22 @@ class KSelection(SummaryMixin):
             "rows are scored corrected for fits that share most of their rows.",
         ]
         if "evidence" in self.table:
+            of_box, of_normal = (
+                "what k parts of a single box-shaped cluster gain at most, ",
+                ": halves of an ellipsoid gain nothing, those of a box twice as much, and two "
+                "normal clusters as much if their centres are 2.65 standard deviations apart",
+            )
+            if self.results.families is not None:
+                of_box = of_normal = ""
             notes.append(
                 "evidence: whether held-out rows speak for more than one cluster, that is, whether "
                 "their gain is more than two standard errors (corrected for fits that share most "
-                "of their rows) above what k parts of a single box-shaped cluster gain at most, "
-                "0.0759 log2(k). Without it at any number, k = 1."
+                f"of their rows) above {of_box}0.0759 log2(k). Without it at any number, k = 1."
             )
             notes.append(
                 "separation: log-density that held-out rows of two clusters gain over one cluster "
                 "in their place, for the two that are separated least. Numbers compete whose "
-                f"clusters gain more than {short(SEPARATED, 2)}: halves of an ellipsoid gain "
-                f"nothing, those of a box twice as much, and two normal clusters as much if their "
-                "centres are 2.65 standard deviations apart."
+                f"clusters gain more than {short(SEPARATED, 2)}{of_normal}."
             )
             if not self.table["evidence"].any():
                 notes.append(f"There is {NO_CLUSTERS}.")

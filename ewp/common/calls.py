@@ -112,6 +112,11 @@ def _literal(value: Any) -> str | None:
         return repr(value) if math.isfinite(value) else f'float("{value}")'
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.size <= _LONGEST and value.dtype != object else None
+    if isinstance(value, dict):
+        keys, held = _literal(list(value)), _literal(list(value.values()))
+        pairs = [f"{_literal(key)}: {_literal(one)}" for key, one in value.items()]
+        text = ", ".join(pairs)
+        return None if keys is None or held is None or len(text) > _LONGEST else f"{{{text}}}"
     if not isinstance(value, list | tuple):
         return None
     entries = [_literal(entry) for entry in value]

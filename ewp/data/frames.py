@@ -263,16 +263,27 @@ def row_and_column_names(
     ) if columns is None else columns
 
 
-def align_to_rows(weight: pd.Series, rows: pd.Index | None) -> pd.Series:
-    """Bring weights of rows into the order of the rows, if both have names."""
-    default = pd.RangeIndex(len(weight))
-    if rows is None or weight.index.equals(rows) or weight.index.equals(default):
-        return weight
-    if weight.index.is_unique and rows.is_unique and set(weight.index) == set(rows):
-        return weight.reindex(rows)
+def align_to_rows(name: str, value: Any, rows: pd.Index | None) -> Any:
+    """Bring an option with an entry per row into the order of the rows, if both have names.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, for the message.
+    value : object
+        A Series is matched by name; anything else, and default labels 0, 1, ..., by position.
+    rows : Index or None
+        Names of the rows; None if they have none.
+    """
+    if rows is None or not isinstance(value, pd.Series):
+        return value
+    if value.index.equals(rows) or value.index.equals(pd.RangeIndex(len(value))):
+        return value
+    if value.index.is_unique and rows.is_unique and set(value.index) == set(rows):
+        return value.reindex(rows)
     raise ValueError(
-        f"sample_weight is labelled {listing(list(weight.index[:11]))}, but the rows of X are "
-        f"{listing(list(rows[:11]))}; use the same names, or pass sample_weight.to_numpy()"
+        f"{name} is labelled {listing(list(value.index[:11]))}, but the rows of X are "
+        f"{listing(list(rows[:11]))}; use the same names, or pass {name}.to_numpy()"
     )
 
 

@@ -38,6 +38,7 @@ from ewp.data.sparse import (
 from ewp.data.sparse_order import hash_rows
 
 __all__ = [
+    "as_floats",
     "check_data",
     "check_distinct",
     "check_init",
@@ -329,7 +330,7 @@ def _float_types(X: Any) -> list[Any]:
     return [np.float32, np.float64] if short else [np.float64, np.float32]
 
 
-def _as_floats(name: str, value: Any) -> Array:
+def as_floats(name: str, value: Any) -> Array:
     """Return numbers of an option as a new array; numbers beyond all floats are told."""
     _refuse_masked(name, value)
     try:
@@ -454,9 +455,7 @@ def check_sample_weight(sample_weight: Any, n: int, rows: pd.Index | None = None
     """
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, pd.Series):
-        sample_weight = align_to_rows(sample_weight, rows)
-    weight = _as_floats("sample_weight", sample_weight)
+    weight = as_floats("sample_weight", align_to_rows("sample_weight", sample_weight, rows))
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -509,7 +508,7 @@ def check_prior(prior: Any, p: int, name: str = "prior") -> Array | None:
     """Check a prior on the weights and bring it to a mean of 1; None stays None."""
     if prior is None:
         return None
-    array = _as_floats(name, prior)
+    array = as_floats(name, prior)
     if array.shape != (p,):
         raise ValueError(f"{name} has shape {array.shape}, but X has {p} features")
     if not np.isfinite(array).all() or (array < 0).any() or not (array > 0).any():
@@ -560,7 +559,7 @@ def check_init(init: Any, k: int, p: int) -> str | Array:
                 f"init={init!r} is unknown; give 'k-means++', 'random' or an array of {k} x {p}"
             )
         return init
-    array = _as_floats("init", init)
+    array = as_floats("init", init)
     if array.shape != (k, p):
         raise ValueError(
             f"init has shape {array.shape}, but k={k} centroids in {p} features need ({k}, {p})"

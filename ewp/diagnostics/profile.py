@@ -118,6 +118,7 @@ def profile(
         sizes.assign(share=sizes["mass"] / sizes["mass"].sum()),
         results.scaling,
         not np.allclose(weight, 1.0),
+        results.families is not None and results.families.sizes is not None,
     )
 
 

@@ -58,12 +58,15 @@ class Profile(SummaryMixin):
         What was done to the features in the fit; the figures here are in the units of the data.
     weighted : bool
         Whether rows have weights other than one, which means and counts then count.
+    sized : bool
+        Whether rows have sizes, and the figures are those of values per unit of size.
     """
 
     table: pd.DataFrame
     clusters: pd.DataFrame
     scaling: str
     weighted: bool
+    sized: bool = False
 
     def summary(self, top: int = 20) -> EWPSummary:
         """Printed table, as text, HTML or LaTeX.
@@ -220,7 +223,13 @@ def _notes(found: Profile, top: int) -> list[str]:
     kinds = set(table["statistic"])
     notes = []
     if "mean" in kinds:
-        notes.append("Means (standard deviations), in the units of the data.")
+        if found.sized:
+            notes.append(
+                "Means (standard deviations) of the counts divided by the sizes of their rows. "
+                "Rows count alike here, in the centroids of the fit as much as they are large."
+            )
+        else:
+            notes.append("Means (standard deviations), in the units of the data.")
     if "count" in kinds:
         notes.append("Of features that are counted: rows with the value (share of the cluster).")
     if "observed" in table:

@@ -49,15 +49,25 @@ class Evidence(NamedTuple):
     error : float
         Its standard error over rows, corrected for fits that share most of their rows.
     n_clusters : int
+    by_column : bool
+        Whether columns have distributions of their own: a single cluster has these, and is no
+        ellipsoid.
     """
 
     gain: float
     error: float
     n_clusters: int
+    by_column: bool = False
 
     def words(self) -> str:
         """Say what was found, in a sentence."""
         found = "Evidence for more than one cluster" if self.clear else NO_CLUSTERS.capitalize()
+        if self.by_column:
+            return (
+                f"{found}: held-out log-density per observation, minus that under a single "
+                f"cluster, is {short(self.gain, 2)} nats (standard error {short(self.error, 2)}); "
+                f"evidence is more than two standard errors above {short(self.of_box, 2)}."
+            )
         return (
             f"{found}: held-out log-density per observation, minus that under a single elliptical "
             f"cluster, is {short(self.gain, 2)} nats (standard error {short(self.error, 2)}); "
@@ -101,4 +111,5 @@ def evidence_of(results: FittedResults) -> Evidence | None:
     found = (results.selection or {}).get("evidence")
     if found is None or results.n_clusters < 2:
         return None
-    return Evidence(float(found["gain"]), float(found["error"]), results.n_clusters)
+    by_column = results.families is not None
+    return Evidence(float(found["gain"]), float(found["error"]), results.n_clusters, by_column)

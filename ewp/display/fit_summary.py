@@ -153,16 +153,19 @@ def family_notes(results: FittedResults) -> Iterable[str]:
         whose = "row totals over their mean" if families.reference is not None else "as given"
         yield (
             f"Sizes of rows: {whose}. A row of size s is compared with s times the centroids, "
-            "which are per unit of size; share counts rows."
+            "which are per unit of size; its share does not depend on its size."
         )
     if results.scaling == "standard":
         yield (
-            "Weights relate to standardised features: the divergence of each is divided by its "
-            "mean from the mean of all rows."
+            "Weights relate to standardised features: the divergences of each feature are divided "
+            "by their mean about the mean of all rows; centroids are in the units of the data."
         )
+    what = "half deviances"
+    if "euclidean" in counts:
+        what += "; squared differences where euclidean"
     yield (
-        "f_-inf: weighted divergences (half deviances) of the rows from their centroids, summed, "
-        "plus the entropy penalty. withinss: the sum of these divergences in each cluster."
+        f"f_-inf: weighted divergences ({what}) of the rows from their centroids, summed, plus the "
+        "entropy penalty. withinss: the sum of these divergences in each cluster."
     )
 
 
@@ -292,7 +295,8 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             "far out every row is."
         )
     elif is_weighted(results):
-        yield "Rows are weighted: mass, share, n and all sums of squares count the weights."
+        sums = "sums of squares" if results.families is None else "sums"
+        yield f"Rows are weighted: mass, share, n and all {sums} count the weights."
     if results.families is None:
         yield (
             "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "

@@ -146,6 +146,12 @@ class BregmanEngine(ArrayEngine):
         found = exact.dispersion(potentials, sums[:, None], total[:, None], means[:, None])
         return np.maximum(found, 0.0)
 
+    def to_data_units(self, centroids: Array) -> Array:
+        """Translate centroids to data units, inside of the domains also where rounding errs."""
+        families = [FAMILIES[name] for name in self.names]
+        lower, upper = np.array([(family.lower, family.upper) for family in families]).T
+        return np.clip(super().to_data_units(centroids), lower, upper)
+
     def seeds(self, index: np.ndarray) -> Array:
         """Centroids to start from at some rows, inside of the domains."""
         return self.divergence.seed(self.rows(index))

@@ -16,14 +16,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ewp.common.checks import check_choice
+from ewp.common.checks import check_choice, shown
 from ewp.common.types import Array
+from ewp.data.frames import align_to_columns, align_to_rows, default_names, row_names
+from ewp.data.validation import as_floats
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.families import FAMILIES
 
 __all__ = [
     "PLAIN",
     "FittedFamilies",
+    "aligned_offset",
     "check_domains",
     "check_offset",
     "checked_families",
@@ -35,6 +38,10 @@ __all__ = [
 
 #: The divergence of k-means, and the option's default.
 PLAIN = "euclidean"
+#: Share of the largest value by which those of a column differ that is in proportion to the sizes.
+_ROUNDING = 1e-12
+#: Sizes of rows lie within, and the largest is not so many times the smallest.
+_SMALLEST_SIZE, _LARGEST_SIZE, _WIDEST = 1e-100, 1e100, 1e12
 
 
 def column_families(divergence: Any, columns: pd.Index) -> tuple[str, ...] | None:
@@ -63,7 +70,7 @@ def column_families(divergence: Any, columns: pd.Index) -> tuple[str, ...] | Non
                 f"{', '.join(map(repr, columns[:10]))}{', ...' if len(columns) > 10 else ''}"
             )
         named = [divergence.get(name, PLAIN) for name in columns]
-    elif isinstance(divergence, Sequence | np.ndarray | pd.Index):
+    elif _is_list(divergence):
         named = list(divergence)
         if len(named) != len(columns):
             raise ValueError(
@@ -72,7 +79,7 @@ def column_families(divergence: Any, columns: pd.Index) -> tuple[str, ...] | Non
             )
     else:
         raise ValueError(
-            f"divergence={divergence!r} is no divergence; give one of "
+            f"divergence={shown(divergence)} is no divergence; give one of "
             f"{', '.join(map(repr, FAMILIES))}, one for each column, or a mapping of column names"
         )
     for one in named:
@@ -90,8 +97,8 @@ def checked_families(divergence: Any, X: Array, columns: pd.Index | None) -> tup
     columns : pandas.Index or None
         Names of the columns, if they have some.
     """
-    index = pd.RangeIndex(X.shape[1]) if columns is None else columns
-    names = column_families(divergence, index)
+    index = default_names(X.shape[1]) if columns is None else columns
+    names = column_families(align_to_columns("divergence", divergence, columns), index)
     if names is not None:
         if np.isnan(X).any():
             raise ValueError(
@@ -101,12 +108,37 @@ def checked_families(divergence: Any, X: Array, columns: pd.Index | None) -> tup
     return names
 
 
+def _is_list(value: Any) -> bool:
+    """Whether something has entries one after the other, and is no text."""
+    if isinstance(value, Sequence):
+        return not isinstance(value, str | bytes)
+    return len(getattr(value, "shape", ())) == 1
+
+
 def _check_family(name: Any) -> None:
     check_choice("divergence", name, tuple(FAMILIES))
 
 
-def check_domains(X: Array, names: tuple[str, ...], columns: pd.Index) -> None:
-    """Check that the values of all columns are in the domains of their families."""
+def check_domains(
+    X: Array, names: tuple[str, ...], columns: pd.Index, cure: str | None = None
+) -> None:
+    """Check that the values of all columns are in the domains of their families.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    names : tuple of str
+        Names of the columns' families.
+    columns : pandas.Index
+        Names of the columns.
+    cure : str, optional
+        What to do about a value that is not, where the divergence cannot be another one.
+    """
+    if cure is None:
+        cure = (
+            'give that column another divergence, such as "euclidean", by a mapping of column '
+            "names, or mend it"
+        )
     for name in dict.fromkeys(names):
         family = FAMILIES[name]
         if not family.has_ends:
@@ -118,8 +150,7 @@ def check_domains(X: Array, names: tuple[str, ...], columns: pd.Index) -> None:
             value = float(X[row, which[place]])
             raise ValueError(
                 f"divergence={name!r} is for values {family.domain}: column "
-                f"{columns[which[place]]!r} has {value:g} (row {row}); give that column another "
-                'divergence, such as "euclidean", by a mapping of column names, or mend it'
+                f"{columns[which[place]]!r} has {value:g} (row {row}); {cure}"
             )
 
 
@@ -134,12 +165,11 @@ def check_offset(offset: Any, names: tuple[str, ...] | None, n: int) -> Any:
             f"offset is for counts, but there is a column with divergence={given!r}; give all "
             f"columns divergence={able}, or leave offset=None"
         )
-    if isinstance(offset, str):
-        check_choice("offset", offset, ("size",))
+    if isinstance(offset, str) and offset == "size":
         return offset
-    if isinstance(offset, numbers.Number):
-        raise ValueError(f'offset={offset!r} must be None, "size", or one size for every row')
-    sizes = np.asarray(offset, dtype=np.float64)
+    if isinstance(offset, str | numbers.Number | Mapping):
+        raise ValueError(f'offset={shown(offset)} must be None, "size", or one size for every row')
+    sizes = as_floats("offset", offset)
     if sizes.shape != (n,):
         raise ValueError(f"offset has shape {sizes.shape}, but X has {n} rows: give one size a row")
     wrong = np.flatnonzero(~(np.isfinite(sizes) & (sizes > 0)))
@@ -148,7 +178,18 @@ def check_offset(offset: Any, names: tuple[str, ...] | None, n: int) -> Any:
             f"offset: row {wrong[0]} has size {sizes[wrong[0]]:g}, but sizes are positive factors "
             "(exp of the offset of a log-linear model); give positive numbers, or drop the row"
         )
+    least, most = float(sizes.min()), float(sizes.max())
+    if least < _SMALLEST_SIZE or most > min(_LARGEST_SIZE, _WIDEST * least):
+        raise ValueError(
+            f"offset has sizes from {least:.3g} to {most:.3g}, beside which some rows would not "
+            "count; check them, or drop these rows"
+        )
     return sizes
+
+
+def aligned_offset(offset: Any, X: Any) -> Any:
+    """Bring sizes that are a Series into the order of the rows, if both have names."""
+    return align_to_rows("offset", offset, row_names(X)) if offset is not None else None
 
 
 def reference_total(X: Array, sample_weight: Array | None) -> float:
@@ -156,7 +197,7 @@ def reference_total(X: Array, sample_weight: Array | None) -> float:
     return float(np.average(X.sum(axis=1), weights=sample_weight))
 
 
-def size_factors(X: Array, reference: float) -> Array:
+def size_factors(X: Array, reference: float, cure: str) -> Array:
     """Sizes of rows by their totals.
 
     Parameters
@@ -165,13 +206,15 @@ def size_factors(X: Array, reference: float) -> Array:
         Counts.
     reference : float
         Total of a row of size one.
+    cure : str
+        What to do about rows without counts.
     """
     totals = X.sum(axis=1)
     empty = np.flatnonzero(totals <= 0)
     if len(empty):
         raise ValueError(
             f'offset="size": row {empty[0]} has no counts at all, and so no size '
-            f"({len(empty)} such); drop these rows, or give sizes of your own"
+            f"({len(empty)} such {'row' if len(empty) == 1 else 'rows'}); {cure}"
         )
     found: Array = totals / reference
     return found
@@ -201,9 +244,13 @@ def rows_per_unit(
     reference = None
     if isinstance(offset, str):
         reference = reference_total(X, sample_weight)
-        offset = size_factors(X, reference)
+        offset = size_factors(X, reference, "drop such rows, or give sizes of your own")
     weight = offset * (1.0 if sample_weight is None else sample_weight)
-    return X / offset[:, None], weight, reference, offset
+    rows = X / offset[:, None]
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    same = high - low <= _ROUNDING * high
+    rows[:, same] = low[same]  # columns in proportion to the sizes differ by rounding errors alone
+    return rows, weight, reference, offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,11 +299,11 @@ class FittedFamilies:
         if self.reference is not None:
             if offset is not None:
                 raise ValueError('offset: sizes are row totals here (offset="size"); leave it out')
-            return size_factors(X, self.reference)
+            return size_factors(X, self.reference, "drop such rows")
         if offset is None:
             raise ValueError(
                 "the rows of the fit had sizes of their own (offset): give those of these rows, "
-                "predict(X, offset=...)"
+                "as in predict(X, offset=...)"
             )
         found: Array = check_offset(offset, self.names, len(X))
         return found

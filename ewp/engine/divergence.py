@@ -225,11 +225,8 @@ class ColumnDivergence(BregmanDivergence):
 
     def potential(self, x: Array, out: Array | None = None) -> Array:
         """Return divergences from the mean."""
-        found = np.empty(x.shape) if out is None else out
-        for family, columns in self._parts(x):
-            found[..., columns] = family.divergence(x[..., columns], self.mean[columns])
-        found *= self.units
-        return found
+        inside = np.clip(self.mean, self.lowest, self.highest)
+        return self._from(x, self.mean, inside, np.empty(x.shape) if out is None else out)
 
     def derivative(self, theta: Array) -> Array:
         """Return derivatives, 0 at the mean."""
@@ -245,27 +242,28 @@ class ColumnDivergence(BregmanDivergence):
         inside, mean = self._within(theta), self._within(self.mean)
         found = np.empty(theta.shape)
         for family, columns in self._parts(theta):
-            own, near, middle = theta[..., columns], inside[..., columns], mean[columns]
+            near, middle = inside[..., columns], mean[columns]
             conjugate = family.conjugate(near, middle)
-            for end in (family.lower, family.upper):
-                if (there := own == end).any():
-                    # rows at the end themselves are at no distance
-                    at_end = end * family.slope(near, middle) - family.divergence(end, middle)
-                    conjugate = np.where(there, at_end, conjugate)
+            for end, there in _at_ends(family, theta[..., columns]):
+                # rows at the end themselves are at no distance
+                at_end = end * family.slope(near, middle) - family.divergence(end, middle)
+                conjugate = np.where(there, at_end, conjugate)
             found[..., columns] = conjugate
         found *= self.units
         return found
 
     def exact(self, x: Array, theta: Array) -> Array:
         """Return the divergence of every entry."""
-        inside = self._within(theta)
-        found = np.empty(np.broadcast_shapes(x.shape, theta.shape))
+        shape = np.broadcast_shapes(x.shape, theta.shape)
+        return self._from(x, theta, self._within(theta), np.empty(shape))
+
+    def _from(self, x: Array, theta: Array, inside: Array, found: Array) -> Array:
+        """Divergence of every entry from centroids that count as if they lay inside."""
         for family, columns in self._parts(x):
-            own, near = theta[..., columns], inside[..., columns]
+            near = inside[..., columns]
             divergence = family.divergence(x[..., columns], near)
-            for end in (family.lower, family.upper):
-                if (there := own == end).any():
-                    divergence = divergence - np.where(there, family.divergence(end, near), 0.0)
+            for end, there in _at_ends(family, theta[..., columns]):
+                divergence = divergence - np.where(there, family.divergence(end, near), 0.0)
             found[..., columns] = np.maximum(divergence, 0.0)
         found *= self.units
         return found
@@ -282,6 +280,17 @@ class ColumnDivergence(BregmanDivergence):
 
 #: How near to the end of its domain a centroid counts, as a share of the nearest value.
 _TINY = 1e-10
+#: What stands for a mean of 0 where nothing is above: values by it do not overflow.
+_NOTHING = 1e-100
+#: Share of the end by which means of values that are all there may be off, as rounding errors.
+_ROUNDING = 1e-15
+
+
+def _at_ends(family: Family, theta: Array) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield ends of the domain with which centroids are there, if any are."""
+    for end in (family.lower, family.upper):
+        if np.isfinite(end) and (there := np.abs(theta - end) <= _ROUNDING * abs(end)).any():
+            yield end, there
 
 
 def _ends(
@@ -294,6 +303,6 @@ def _ends(
     lowest[np.isfinite(smallest)] += share * smallest[np.isfinite(smallest)]
     highest[np.isfinite(gap)] -= share * gap[np.isfinite(gap)]
     # a column all of whose values are at an end of the domain
-    lowest = np.where(mean <= lower, np.finfo(float).tiny, lowest)
+    lowest = np.where(mean <= lower, lower + _NOTHING, lowest)
     highest = np.where(mean >= upper, upper - np.finfo(float).eps, highest)
     return lowest, highest

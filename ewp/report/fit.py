@@ -109,12 +109,13 @@ def _sentence(results: FittedResults) -> str:
 
 def _facts(results: FittedResults) -> dict[str, str]:
     share = results.betweenss / results.totss if results.totss > 0 else np.nan
+    what = "variance" if results.families is None else "divergence"
     return {
         "rows": thousands(results.n_obs),
         "features": thousands(results.n_features),
         "clusters": str(results.n_clusters),
         "effective features": number(results.effective_features, 3),
-        "of the weighted variance lies between clusters": percent(share),
+        f"of the weighted {what} lies between clusters": percent(share),
         "iterations" if results.converged else "iterations, not converged": str(results.n_iter),
     }
 

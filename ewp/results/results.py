@@ -41,7 +41,7 @@ from ewp.display.fit_summary import summarise_fit
 from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
-from ewp.engine.columns import FittedFamilies
+from ewp.engine.columns import FittedFamilies, aligned_offset, check_domains
 from ewp.engine.precision import precision_for
 from ewp.engine.predict import FittedMetric, centroid_distances, nearest_centroids
 from ewp.report.fit import describe_fit
@@ -256,7 +256,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             "missing": given.missing,
             "robust": given.robust,
             "dtype": given.dtype,
-            "divergence": given.divergence,
+            "divergence": self.divergence,
             "offset": given.offset if isinstance(given.offset, str | None) else "array",
         }
         if self.selection is not None:
@@ -368,13 +368,15 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         return pd.DataFrame([row])
 
     @one_blas_thread()
-    def augment(self, X: Any = None) -> Any:
+    def augment(self, X: Any = None, offset: Any = None) -> Any:
         """Append each row's cluster and its weighted distance to that cluster's centroid.
 
         Parameters
         ----------
         X : array-like or table of shape (n, p), optional
             New data to assign. By default the data that were fitted.
+        offset : array-like of shape (n,), optional
+            Sizes of new rows, where those of the fit had sizes of their own.
 
         Returns
         -------
@@ -390,7 +392,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             if taken is not None and name in taken:
                 raise ValueError(f"the data already have a column {name!r}: rename or drop it")
         values = self.checked(rows)
-        nearest, squared = self.nearest(values, own=fitted)
+        if fitted and offset is not None:
+            raise ValueError("offset belongs to X: the sizes of the rows of the fit are known")
+        nearest, squared = self.nearest(values, aligned_offset(offset, rows), own=fitted)
         cluster = self.labels.to_numpy() if fitted else nearest
         if not is_frame(rows):
             index = self.labels.index if fitted else None
@@ -415,7 +419,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             Cluster numbers: a Series where X has row names (pandas, AnnData), else an array.
         """
         X = in_memory(X)
-        nearest, _ = nearest_centroids(self.columns_of(X, offset), *self.metric())
+        nearest, _ = nearest_centroids(
+            self.columns_of(X, aligned_offset(offset, X)), *self.metric()
+        )
         rows = row_names(X)
         return nearest if rows is None else pd.Series(nearest, index=rows, name="cluster")
 
@@ -436,6 +442,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             A DataFrame where X has row names (pandas, AnnData), else an array; float32 if X is.
         """
         X = in_memory(X)
+        offset = aligned_offset(offset, X)
         values = self.columns_of(X, offset)
         squared = centroid_distances(values, *self.metric())
         if self.families is not None and self.families.sizes is not None:
@@ -537,7 +544,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
                 warnings.simplefilter("ignore")
                 results = cls(**fields)
                 # parts that do not fit together show when the whole is described
-                results.predict(results.centroids.to_numpy())
+                metric = results.metric()
+                nearest_centroids(metric.theta, *metric)
                 str(results.summary())
         except Exception as error:
             raise ValueError(
@@ -629,6 +637,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             Whether these are the rows of the fit, whose sizes are known.
         """
         if self.families is not None:
+            if not own:
+                cure = "centroids are compared with such values alone: drop or mend these rows"
+                check_domains(values, self.families.names, self.feature_names, cure)
             return self.families.per_unit(values, offset, own=own)
         if offset is not None:
             raise ValueError("offset: the rows of the fit had no sizes; leave it out")

@@ -17,6 +17,7 @@ import os
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -324,9 +325,9 @@ def _unpack_families(
 ) -> FittedFamilies | None:
     """Return the divergences of the columns, for a fit that has some, and settle its options."""
     given = options.get("divergence", PLAIN)
-    if isinstance(given, str):
+    if given == PLAIN:
         return None
-    names = tuple(str(name) for name in given)
+    names = (given,) * p if isinstance(given, str) else tuple(str(name) for name in given)
     if len(names) != p or not set(names) <= FAMILIES.keys():
         raise ValueError("the divergences do not fit the features")
     parts: dict[str, Any] = {name: arrays[f"family_{name}"] for name in _DIVERGENCE}
@@ -334,20 +335,33 @@ def _unpack_families(
     for name, part in (*parts.items(), ("total", total)):
         if part.shape != (p,) or part.dtype.kind != "f" or np.isnan(part).any():
             raise ValueError(f"family_{name} does not fit {p} features")
-    if not (parts["units"] > 0).all() or not (np.isfinite(total) & (total >= 0)).all():
-        raise ValueError("units and dispersions of divergences must be positive")
+    units, mean = parts["units"], parts["mean"]
+    if not (np.isfinite(units) & (units > 0)).all():
+        raise ValueError("units of divergences must be positive")
+    if not (np.isfinite(total) & (total >= 0)).all():
+        raise ValueError("dispersions must be finite and not negative")
+    ends = np.array([(FAMILIES[name].lower, FAMILIES[name].upper) for name in names]).T
+    within = [ends[0], parts["lowest"], parts["highest"], ends[1]]
+    unlike = np.isfinite(within[1:3]) != np.isfinite(ends)
+    if unlike.any() or any((low > high).any() for low, high in pairwise(within)):
+        raise ValueError("the ends of the divergences are not in their domains")
+    if not (np.isfinite(mean) & (mean >= ends[0]) & (mean <= ends[1])).all():
+        raise ValueError("the means are not in the domains of the divergences")
+    if sizes is not None and not all(FAMILIES[name].has_sizes for name in names):
+        raise ValueError("these divergences have no sizes of rows")
     if sizes is not None and (sizes.shape != (n,) or not (np.isfinite(sizes) & (sizes > 0)).all()):
         raise ValueError("sizes must be positive numbers, one a row")
     options["divergence"] = names
-    if options.get("offset") == "array":
+    reference = None if header[_REFERENCE] is None else float(header[_REFERENCE])
+    offset = options.get("offset")
+    stated = {None: (False, False), "array": (True, False), "size": (True, True)}
+    if stated.get(offset) != (sizes is not None, reference is not None):
+        raise ValueError(f"offset={offset!r} does not fit the sizes of the rows")
+    if reference is not None and not (math.isfinite(reference) and reference > 0):
+        raise ValueError("the total of a row of size one must be positive")
+    if offset == "array":
         options["offset"] = sizes
-    reference = header[_REFERENCE]
-    return FittedFamilies(
-        ColumnDivergence(names, **parts),
-        total,
-        None if reference is None else float(reference),
-        sizes,
-    )
+    return FittedFamilies(ColumnDivergence(names, **parts), total, reference, sizes)
 
 
 def _unpack_outliers(stored: Any, arrays: Mapping[str, np.ndarray], n: int) -> pd.DataFrame:

@@ -522,7 +522,8 @@ def select_candidate(
     nested = nested_scores(competing(entries, criterion.least_stability))
     evidence, separation = None, None
     if criterion.over_one_cluster and options.n_clusters > 1:
-        evidence = Evidence(*corrected_mean(nested), options.n_clusters)
+        by_column = options.families is not None
+        evidence = Evidence(*corrected_mean(nested), options.n_clusters, by_column)
         if selection.separation and isinstance(criterion, Predictive):
             again = criterion.replicates(X, weight, np.random.default_rng(_SEED))
             separation = least_separated(again, nested)

@@ -28,7 +28,7 @@ from ewp.selection.density import Judgement, renumber
 __all__ = ["Counted", "FamilyDensity"]
 
 _LEVEL = 0.05
-#: Rows at the mean of all that are added to every cluster.
+#: Rows of mean size at the mean of all that are added to every cluster.
 _ADDED = 1.0
 #: Least extra variance of counts, as a share of the squared mean, and of amounts; least variance
 #: of other columns, as a share of the total.
@@ -176,7 +176,8 @@ class _Part:
         """Columns that differ; log-densities of test rows in every cluster, and in a single one."""
         k, total = len(member), float(self.train.copies.sum())
         weight = member @ self.train.sizes
-        shrunk = (member @ self.train.values + _ADDED * self.mean) / (weight[:, None] + _ADDED)
+        added = _ADDED * float(weight.sum()) / total
+        shrunk = (member @ self.train.values + added * self.mean) / (weight[:, None] + added)
         of_rows = shrunk[labels]
         degrees = max(total - k, 1.0)
         spread = self.model.spread(self.train, of_rows, degrees)

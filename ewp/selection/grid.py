@@ -19,7 +19,7 @@ from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.frames import as_frame, column_names, row_names
 from ewp.data.validation import check_data, check_distinct, check_sample_weight
 from ewp.engine import array_engine
-from ewp.engine.columns import PLAIN, check_offset, checked_families, rows_per_unit
+from ewp.engine.columns import PLAIN, aligned_offset, check_offset, checked_families, rows_per_unit
 from ewp.solver.sparse_starts import is_wide
 
 __all__ = ["lambda_path", "penalty_grid"]
@@ -146,7 +146,8 @@ def lambda_path(
     names = checked_families(divergence, array, column_names(X))
     if names is not None and is_decorrelated(scale):
         raise ValueError(f"scale={scale!r} is for columns with squared differences")
-    array, weight, _, _ = rows_per_unit(array, weight, check_offset(offset, names, len(array)))
+    sizes = check_offset(aligned_offset(offset, X), names, len(array))
+    array, weight, _, _ = rows_per_unit(array, weight, sizes)
     with one_blas_thread():
         engine = array_engine(array, weight, scale, names=names)
     varying = engine.varying & (engine.squares > 0)
