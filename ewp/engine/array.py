@@ -48,6 +48,7 @@ from ewp.engine.kernel import (
     hard_sums,
 )
 from ewp.engine.precision import DOUBLE, PRECISION, fits_single
+from ewp.engine.small_steps import SmallSteps
 from ewp.engine.sparse_block import SparseBlock
 
 __all__ = ["ArrayEngine", "Block", "accumulate"]
@@ -177,6 +178,7 @@ class ArrayEngine(RowEngine):
         self._spaces: dict[tuple[int, np.dtype[Any]], SimpleQueue[Workspace]] = {}
         self._tiles: dict[tuple[str, np.dtype[Any]], Array] = {}
         self._pool: ForkPool | None = None
+        self._small: SmallSteps | None = None
 
     def _fits_single(self) -> bool:
         """Whether float32 holds the squares of the rows, those without weight among them."""
@@ -525,13 +527,19 @@ class ArrayEngine(RowEngine):
             product = np.concatenate([product, -0.5 * marks], axis=-1)
         product *= -2.0
         product = product.astype(self.dtype, copy=False)
-        found = np.empty((runs, t, self.n), self.dtype)
-        for rows, block in self._prepared_blocks():
-            found[:, :, rows] = (product.reshape(-1, self.width) @ block.T).reshape(runs, t, -1)
+        flat = product.reshape(-1, self.width)
+        if self.prepared is None:
+            found = np.empty((runs, t, self.n), self.dtype)
+            for rows, block in self._prepared_blocks():
+                found[:, :, rows] = (flat @ block.T).reshape(runs, t, -1)
+        else:
+            found = (flat @ self.prepared.T).reshape(runs, t, -1)
         found += lengths[:, None, :]
         found += length.astype(self.dtype, copy=False)[:, :, None]
         # what is left of a row's own length is rounding error
-        found[found < PRECISION[self.dtype].cancelled * lengths[:, None, :]] = 0.0
+        rounding = found < (PRECISION[self.dtype].cancelled * lengths)[:, None, :]
+        if rounding.any():
+            found[rounding] = 0.0
         return found
 
     def equal_rows(self, row: int) -> np.ndarray:
@@ -557,9 +565,21 @@ class ArrayEngine(RowEngine):
 
     def step_function(self) -> StepFunction:
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
-        if self.prepared is None or self.missingness or self.n * self.p < _INCREMENTAL:
+        if self.prepared is None or self.missingness:
             return self.statistics
-        return IncrementalHardStep(self).statistics
+        if self.n * self.p >= _INCREMENTAL:
+            return IncrementalHardStep(self).statistics
+        return self._small_steps if SmallSteps.serves(self) else self.statistics
+
+    def _small_steps(
+        self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
+    ) -> Statistics:
+        """Sufficient statistics of one MM step on few rows."""
+        if theta.shape[1] >= PRECISION[self.dtype].many:
+            return self.statistics(theta, weights, s, mass)
+        if self._small is None:
+            self._small = SmallSteps(self)
+        return self._small.statistics(theta, weights, s, mass)
 
     @cached_property
     def row_lengths(self) -> Array:

@@ -22,6 +22,8 @@ _DEGREES = np.array([[3.0], [5.0], [10.0], [30.0]])
 _SHAPE_DEGREES = 5.0
 #: Steps in which the scatter of a t distribution is found, and its size for every tail.
 _STEPS = 4
+#: Dimensions up to which squared distances are summed one by one.
+_FEW_DIMENSIONS = 8
 #: Variance added to a scatter matrix, as a share; least size of one.
 _RIDGE, _LEAST_SIZE = 1e-4, 1e-12
 
@@ -117,6 +119,16 @@ def _squared_distances(means: Array, rows: Array) -> Array:
     """Squared distances of means (..., k, d) and rows (..., n, d), from their differences."""
     if means.ndim == 2:
         return cdist(means, rows, "sqeuclidean")
+    if means.shape[-1] <= _FEW_DIMENSIONS:
+        # one operation a dimension is less than one call a pair
+        found = np.zeros((*means.shape[:-1], rows.shape[-2]))
+        for along_means, along_rows in zip(
+            np.moveaxis(means, -1, 0), np.moveaxis(rows, -1, 0), strict=True
+        ):
+            gap = along_means[..., :, None] - along_rows[..., None, :]
+            gap *= gap
+            found += gap
+        return found
     return np.array([_squared_distances(*pair) for pair in zip(means, rows, strict=True)])
 
 
