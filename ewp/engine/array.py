@@ -63,6 +63,8 @@ _CHUNKS = 16
 _SUBNORMAL = 1e-290
 #: Passes over fewer entries are as fast as what would be saved of them.
 _INCREMENTAL = 2**16
+#: Passes over fewer entries take calls rather than arithmetic.
+_SMALL = 2**17
 #: Memberships of the runs of one pass, of rows in memory and in a file.
 _RUN_BYTES, _FILE_RUN_BYTES = 2**22, 2**26
 #: Passes of fewer products n * p * k than this are over before another process has begun.
@@ -567,9 +569,10 @@ class ArrayEngine(RowEngine):
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
         if self.prepared is None or self.missingness:
             return self.statistics
-        if self.n * self.p >= _INCREMENTAL:
-            return IncrementalHardStep(self).statistics
-        return self._small_steps if SmallSteps.serves(self) else self.statistics
+        size = self.n * self.p
+        small = size < _SMALL and SmallSteps.serves(self)
+        every = self._small_steps if small else self.statistics
+        return every if size < _INCREMENTAL else IncrementalHardStep(self, every).statistics
 
     def _small_steps(
         self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
