@@ -164,4 +164,4 @@ def _own_seed(seed: int, option: FitOptions) -> int:
     # digits of the penalty that the order of sums cannot change
     penalty = round(1e6 * math.log(option.penalty)) % 2**32
     words = (seed, penalty, 2 * option.standardise + option.between, *_scale_words(option))
-    return int(np.random.SeedSequence(words).generate_state(1)[0])
+    return int(np.random.SeedSequence(np.array(words, dtype=np.uint32)).generate_state(1)[0])

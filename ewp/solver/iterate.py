@@ -119,7 +119,7 @@ class Solutions:
 
     def run(self, b: int) -> Solution:
         """Return where one run ended, with its trace if one was kept."""
-        rows = (step.row(b, self.finish) for step in self.steps)
+        rows = [step.row(b, self.finish) for step in self.steps]
         return Solution(
             self.theta[b],
             self.weights[b],
