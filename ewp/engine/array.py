@@ -47,7 +47,7 @@ from ewp.engine.kernel import (
     block_statistics,
     hard_sums,
 )
-from ewp.engine.precision import DOUBLE, PRECISION, fits_single
+from ewp.engine.precision import DOUBLE, PRECISION, SINGLE, fits_single
 from ewp.engine.small_steps import SmallSteps
 from ewp.engine.sparse_block import SparseBlock
 
@@ -564,6 +564,24 @@ class ArrayEngine(RowEngine):
             missingness=self.missingness,
             dtype=self.dtype,
         )
+
+    def in_single(self) -> ArrayEngine:
+        """Return the same data in the same coordinates, multiplied in single precision.
+
+        Itself if that cannot hold them, or is what they have.
+        """
+        if self.dtype != DOUBLE:
+            return self
+        order = self.canonical
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found._forget()
+        if not found._fits_single():
+            return self
+        found.dtype, found.canonical = SINGLE, order
+        if self.prepared is not None:
+            found.prepared = found._prepare()
+        return found
 
     def step_function(self) -> StepFunction:
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
