@@ -360,8 +360,7 @@ class Predictive(CommonPasses):
         for judged, labels, features in zip(judgements, partitions, effective, strict=True):
             rows = np.full(len(X), np.nan)
             rows[test] = judged.gain
-            gain = judged.gain
-            value = gain.mean() if weight is None else np.average(gain, weights=weight[test])
+            value = np.average(judged.gain, weights=None if weight is None else weight[test])
             count = len(judged.features)
             scores.append(
                 Score(float(value), float(features), rows, replicate.copies, labels, count)
