@@ -36,6 +36,7 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.missing import Missingness
 from ewp.data.rows import is_row_source
 from ewp.engine.base import Deviations, Partition, RowEngine, RowMass
+from ewp.engine.divergence import SQUARED_EUCLIDEAN
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.engine.kernel import (
     Metric,
@@ -568,9 +569,9 @@ class ArrayEngine(RowEngine):
     def in_single(self) -> ArrayEngine:
         """Return the same data in the same coordinates, multiplied in single precision.
 
-        Itself if that cannot hold them, or is what they have.
+        Itself if that cannot hold them, or is what they have, or for another divergence.
         """
-        if self.dtype != DOUBLE:
+        if self.dtype != DOUBLE or self.divergence is not SQUARED_EUCLIDEAN:
             return self
         order = self.canonical
         found = object.__new__(type(self))
