@@ -528,8 +528,11 @@ def to_results(
     if isinstance(source, ArraySource) and (source.in_memory or has_sparse_rows(source.array)):
         here = source.array
     clusters = pd.RangeIndex(options.n_clusters, name="cluster")
-    trace = pd.DataFrame([vars(row) for row in found.solution.trace])
-    trace.insert(0, "iteration", range(len(trace)))
+    steps = found.solution.trace
+    trace = pd.DataFrame(
+        {"iteration": range(len(steps))}
+        | {name: [getattr(row, name) for row in steps] for name in vars(steps[0])}
+    )
     return EWPResults(
         weights=pd.Series(found.weights, index=columns, name="weight"),
         centroids=pd.DataFrame(found.centroids, index=clusters, columns=columns),

@@ -36,6 +36,7 @@ from ewp.data.decorrelation import Decorrelation
 from ewp.data.missing import Missingness
 from ewp.data.rows import is_row_source
 from ewp.engine.base import Deviations, Partition, RowEngine, RowMass
+from ewp.engine.divergence import SQUARED_EUCLIDEAN
 from ewp.engine.incremental import IncrementalHardStep
 from ewp.engine.kernel import (
     Metric,
@@ -47,7 +48,8 @@ from ewp.engine.kernel import (
     block_statistics,
     hard_sums,
 )
-from ewp.engine.precision import DOUBLE, PRECISION, fits_single
+from ewp.engine.precision import DOUBLE, PRECISION, SINGLE, fits_single
+from ewp.engine.small_steps import SmallSteps
 from ewp.engine.sparse_block import SparseBlock
 
 __all__ = ["ArrayEngine", "Block", "accumulate"]
@@ -62,6 +64,8 @@ _CHUNKS = 16
 _SUBNORMAL = 1e-290
 #: Passes over fewer entries are as fast as what would be saved of them.
 _INCREMENTAL = 2**16
+#: Passes over fewer entries take calls rather than arithmetic.
+_SMALL = 2**17
 #: Memberships of the runs of one pass, of rows in memory and in a file.
 _RUN_BYTES, _FILE_RUN_BYTES = 2**22, 2**26
 #: Passes of fewer products n * p * k than this are over before another process has begun.
@@ -177,6 +181,7 @@ class ArrayEngine(RowEngine):
         self._spaces: dict[tuple[int, np.dtype[Any]], SimpleQueue[Workspace]] = {}
         self._tiles: dict[tuple[str, np.dtype[Any]], Array] = {}
         self._pool: ForkPool | None = None
+        self._small: SmallSteps | None = None
 
     def _fits_single(self) -> bool:
         """Whether float32 holds the squares of the rows, those without weight among them."""
@@ -525,13 +530,19 @@ class ArrayEngine(RowEngine):
             product = np.concatenate([product, -0.5 * marks], axis=-1)
         product *= -2.0
         product = product.astype(self.dtype, copy=False)
-        found = np.empty((runs, t, self.n), self.dtype)
-        for rows, block in self._prepared_blocks():
-            found[:, :, rows] = (product.reshape(-1, self.width) @ block.T).reshape(runs, t, -1)
+        flat = product.reshape(-1, self.width)
+        if self.prepared is None:
+            found = np.empty((runs, t, self.n), self.dtype)
+            for rows, block in self._prepared_blocks():
+                found[:, :, rows] = (flat @ block.T).reshape(runs, t, -1)
+        else:
+            found = (flat @ self.prepared.T).reshape(runs, t, -1)
         found += lengths[:, None, :]
         found += length.astype(self.dtype, copy=False)[:, :, None]
         # what is left of a row's own length is rounding error
-        found[found < PRECISION[self.dtype].cancelled * lengths[:, None, :]] = 0.0
+        rounding = found < (PRECISION[self.dtype].cancelled * lengths)[:, None, :]
+        if rounding.any():
+            found[rounding] = 0.0
         return found
 
     def equal_rows(self, row: int) -> np.ndarray:
@@ -555,11 +566,42 @@ class ArrayEngine(RowEngine):
             dtype=self.dtype,
         )
 
+    def in_single(self) -> ArrayEngine:
+        """Return the same data in the same coordinates, multiplied in single precision.
+
+        Itself if that cannot hold them, or is what they have, or for another divergence.
+        """
+        if self.dtype != DOUBLE or self.divergence is not SQUARED_EUCLIDEAN:
+            return self
+        order = self.canonical
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found._forget()
+        if not found._fits_single():
+            return self
+        found.dtype, found.canonical = SINGLE, order
+        if self.prepared is not None:
+            found.prepared = found._prepare()
+        return found
+
     def step_function(self) -> StepFunction:
         """Return `statistics` for the steps of one run, see `Engine.step_function`."""
-        if self.prepared is None or self.missingness or self.n * self.p < _INCREMENTAL:
+        if self.prepared is None or self.missingness:
             return self.statistics
-        return IncrementalHardStep(self).statistics
+        size = self.n * self.p
+        small = size < _SMALL and SmallSteps.serves(self)
+        every = self._small_steps if small else self.statistics
+        return every if size < _INCREMENTAL else IncrementalHardStep(self, every).statistics
+
+    def _small_steps(
+        self, theta: Array, weights: Array, s: Array, mass: RowMass | None = None
+    ) -> Statistics:
+        """Sufficient statistics of one MM step on few rows."""
+        if theta.shape[1] >= PRECISION[self.dtype].many:
+            return self.statistics(theta, weights, s, mass)
+        if self._small is None:
+            self._small = SmallSteps(self)
+        return self._small.statistics(theta, weights, s, mass)
 
     @cached_property
     def row_lengths(self) -> Array:

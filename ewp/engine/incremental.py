@@ -18,7 +18,14 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.data.canonical import block_rows
 from ewp.engine.base import RowEngine, RowMass
-from ewp.engine.kernel import Metric, Statistics, Workspace, block_distances, hard_sums
+from ewp.engine.kernel import (
+    Metric,
+    Statistics,
+    StepFunction,
+    Workspace,
+    block_distances,
+    hard_sums,
+)
 from ewp.engine.precision import PRECISION
 
 __all__ = ["IncrementalHardStep"]
@@ -40,11 +47,13 @@ class IncrementalHardStep:
     ----------
     engine : RowEngine
         With a centred copy of its data, none of which is missing.
+    every : callable, optional
+        Statistics of all other steps, the engine's own if not given.
     """
 
-    def __init__(self, engine: RowEngine) -> None:
+    def __init__(self, engine: RowEngine, every: StepFunction | None = None) -> None:
         assert engine.prepared is not None
-        self._engine = engine
+        self._engine, self._every = engine, every or engine.statistics
         self._rows = engine.prepared
         self._mass = np.ones(engine.n) if engine.sample_weight is None else engine.sample_weight
         self._used = np.zeros(engine.p, dtype=bool)
@@ -64,7 +73,7 @@ class IncrementalHardStep:
                 found = self._hard(theta[0], weights[0], used)
                 if found is not None:
                     return found
-        return engine.statistics(theta, weights, s, mass)
+        return self._every(theta, weights, s, mass)
 
     def _hard(self, theta: Array, weights: Array, used: np.ndarray) -> Statistics | None:
         """Statistics of a hard step; None if a pass over everything is as fast."""

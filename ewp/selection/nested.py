@@ -37,7 +37,7 @@ def nested_scores(entries: list[Candidate]) -> list[Score]:
             entries[int(np.argmax(values[:, others].mean(axis=1)))].scores[i]
             for i, others in enumerate(kept)
         ]
-    found = [rows_of_replicates(entry.scores) for entry in entries]
+    found = [entry.rows for entry in entries]
     gain = np.array([rows for rows, _ in found])
     seen, copies = found[0][1], entries[0].scores[0].copies
     mass = np.where(seen, 1.0 if copies is None else copies, 0.0)

@@ -17,11 +17,15 @@ from ewp.data.decorrelation import given_shrinkage
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
+from ewp.engine.precision import DOUBLE
 from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
 from ewp.solver.fit import FitOptions, default_prior
 from ewp.solver.weights import RelativeEntropy
 
 __all__ = ["CommonRows", "PartFits"]
+
+#: Products n * p * k up to which calls take longer than arithmetic, in which double is as fast.
+_FEW_PRODUCTS = 5e5
 
 
 class PartFits(NamedTuple):
@@ -109,6 +113,7 @@ class _Space:
 
     def __init__(self, engine: ArrayEngine) -> None:
         self.engine = engine
+        self._single: ArrayEngine | None = None
         self._critical: dict[tuple[float, bool, bool], float] = {}
 
     def fit(
@@ -135,7 +140,20 @@ class _Space:
             of_part * 4 + np.tile(2 * standardise + between, len(parts)),
             RowMass(table, of_part),
         )
-        return fit_runs(engine, options[0].n_clusters, runs, options[0])
+        return fit_runs(self._fitted_on(options[0]), options[0].n_clusters, runs, options[0])
+
+    def _fitted_on(self, option: FitOptions) -> ArrayEngine:
+        """Return the rows as they are multiplied: in single precision where products take the time.
+
+        Fits that are compared need not be exact, and their partitions are taken in double.
+        """
+        engine = self.engine
+        few = float(engine.n) * engine.p * option.n_clusters <= _FEW_PRODUCTS
+        if few or option.dtype == DOUBLE.name or option.begins_sparse(engine):
+            return engine
+        if self._single is None:
+            self._single = engine.in_single()
+        return self._single
 
     def _exponents(self, options: list[FitOptions]) -> Array:
         """Critical exponents of all rows, which serve for the parts as well."""
@@ -168,4 +186,4 @@ def _own_seed(seed: int, option: FitOptions) -> int:
     # digits of the penalty that the order of sums cannot change
     penalty = round(1e6 * math.log(option.penalty)) % 2**32
     words = (seed, penalty, 2 * option.standardise + option.between, *_scale_words(option))
-    return int(np.random.SeedSequence(words).generate_state(1)[0])
+    return int(np.random.SeedSequence(np.array(words, dtype=np.uint32)).generate_state(1)[0])

@@ -7,6 +7,7 @@ first replicates show to be hopeless are not scored on the others. Which one is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +123,15 @@ class Candidate:
     family: Family
     lam: float
     scores: list[Score] = field(default_factory=list)
+    #: What was computed from how many scores.
+    _known: dict[str, tuple[int, Any]] = field(default_factory=dict, repr=False, compare=False)
+
+    def _once(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return what is computed from the scores, and keep it until there are others."""
+        known = self._known.get(name)
+        if known is None or known[0] != len(self.scores):
+            known = self._known[name] = len(self.scores), compute()
+        return known[1]
 
     @property
     def values(self) -> Array:
@@ -131,7 +141,18 @@ class Candidate:
     @property
     def mean(self) -> float:
         """Mean of the criterion."""
-        return float(self.values.mean()) if self.scores else float("nan")
+        if not self.scores:
+            return float("nan")
+        found: float = self._once("mean", lambda: float(self.values.mean()))
+        return found
+
+    @property
+    def rows(self) -> tuple[Array, np.ndarray]:
+        """Values of rows over the replicates, see `rows_of_replicates`."""
+        found: tuple[Array, np.ndarray] = self._once(
+            "rows", lambda: rows_of_replicates(self.scores)
+        )
+        return found
 
     @property
     def effective_features(self) -> float:
@@ -170,6 +191,10 @@ class Candidate:
 
         Those of the replicates, or of the two fits of each of them.
         """
+        found: float = self._once("stability", self._find_stability)
+        return found
+
+    def _find_stability(self) -> float:
         if len(self.partitions) > 1:
             return mean_rand_index(np.array(self.partitions), self.scores[0].copies)
         found = [score.agreement for score in self.scores if np.isfinite(score.agreement)]
@@ -264,6 +289,9 @@ def score_candidates(
         tasks = list(zip(replicates, seeds, strict=True))
         # first one, which may be a bad one, or what it takes to tell candidates apart
         count = 1 if criterion.first_tells(replicates, _FEWEST_ROWS) else 1 + _WAVE
+        if len(tasks) <= min(1 + _WAVE, criterion.at_once(pairs * len(alive))):
+            # passes for one would take nearly as long as those for all
+            count = len(tasks)
         while tasks:
             wave, tasks = tasks[:count], tasks[count:]
             settled = [
@@ -339,8 +367,7 @@ def paired_difference(one: Candidate, other: Candidate) -> tuple[float, float]:
     pairs = list(zip(one.scores, other.scores, strict=True))
     if any(a.rows is None or b.rows is None for a, b in pairs):
         return mean_and_error(np.array([a.value - b.value for a, b in pairs]), None)
-    first, held_out = rows_of_replicates(one.scores)
-    second, _ = rows_of_replicates(other.scores)
+    (first, held_out), (second, _) = one.rows, other.rows
     copies = one.scores[0].copies
     copies = None if copies is None else copies[held_out]
     return mean_and_error((first - second)[held_out], copies)

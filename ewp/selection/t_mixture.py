@@ -22,6 +22,8 @@ _DEGREES = np.array([[3.0], [5.0], [10.0], [30.0]])
 _SHAPE_DEGREES = 5.0
 #: Steps in which the scatter of a t distribution is found, and its size for every tail.
 _STEPS = 4
+#: Dimensions up to which squared distances are summed one by one.
+_FEW_DIMENSIONS = 8
 #: Variance added to a scatter matrix, as a share; least size of one.
 _RIDGE, _LEAST_SIZE = 1e-4, 1e-12
 
@@ -68,18 +70,23 @@ class TDistribution(NamedTuple):
             lower = np.linalg.cholesky(weighted @ difference / total + added)
             root = np.linalg.inv(lower)
             squared = squared_lengths(difference @ root.swapaxes(-1, -2))
-            trusted = mass * ((_SHAPE_DEGREES + dimension) / (_SHAPE_DEGREES + squared))
+            trusted = squared + _SHAPE_DEGREES
+            np.divide(_SHAPE_DEGREES + dimension, trusted, out=trusted)
+            trusted *= mass
         squared = squared[..., None, :]
         size = np.ones((*difference.shape[:-2], len(_DEGREES), 1))
+        share = np.empty((*difference.shape[:-2], len(_DEGREES), len(mass)))
         for _ in range(_STEPS):
-            scaled = squared / size
-            size *= ((scaled / (_DEGREES + scaled)) @ mass)[..., None] / total
+            np.add(squared, _DEGREES * size, out=share)
+            np.divide(squared, share, out=share)
+            size *= (share @ mass)[..., None] / total
             size *= (_DEGREES + dimension) / dimension
             # of equal rows the size is that of what is added
             size = np.maximum(size, _LEAST_SIZE)
         diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
         log_det = 2.0 * np.log(diagonal).sum(axis=-1)[..., None, None] + dimension * np.log(size)
-        likelihood = log_t(squared / size, log_det, dimension, _DEGREES) @ mass
+        np.divide(squared, size, out=share)
+        likelihood = log_t(share, log_det, dimension, _DEGREES) @ mass
         best = likelihood.argmax(axis=-1)[..., None, None]
         size, log_det = (np.take_along_axis(one, best, axis=-2) for one in (size, log_det))
         return cls(root / np.sqrt(size), log_det[..., 0, 0], _DEGREES[best[..., 0, 0], 0])
@@ -103,8 +110,10 @@ def log_t(squared: Array, log_det: Any, dimension: int, degrees: Any) -> Array:
     """Log-density of Student's t at squared Mahalanobis distances from its scatter matrix."""
     half = 0.5 * (degrees + dimension)
     constant = gammaln(half) - gammaln(0.5 * degrees) - 0.5 * dimension * np.log(np.pi * degrees)
-    density: Array = constant - 0.5 * log_det - half * np.log1p(squared / degrees)
-    return density
+    density: Array = squared / degrees
+    np.log1p(density, out=density)
+    density *= half
+    return np.subtract(constant - 0.5 * log_det, density, out=density)
 
 
 def squared_lengths(rows: Array) -> Array:
@@ -117,6 +126,16 @@ def _squared_distances(means: Array, rows: Array) -> Array:
     """Squared distances of means (..., k, d) and rows (..., n, d), from their differences."""
     if means.ndim == 2:
         return cdist(means, rows, "sqeuclidean")
+    if means.shape[-1] <= _FEW_DIMENSIONS:
+        # one operation a dimension is less than one call a pair
+        found = np.zeros((*means.shape[:-1], rows.shape[-2]))
+        for along_means, along_rows in zip(
+            np.moveaxis(means, -1, 0), np.moveaxis(rows, -1, 0), strict=True
+        ):
+            gap = along_means[..., :, None] - along_rows[..., None, :]
+            gap *= gap
+            found += gap
+        return found
     return np.array([_squared_distances(*pair) for pair in zip(means, rows, strict=True)])
 
 

@@ -27,6 +27,8 @@ _WORTHWHILE = 1e-3
 _SMALLEST = np.finfo(float).tiny
 #: Distances of a block of rows should stay in a core's cache.
 _BLOCK_BYTES = 2**20
+#: Sums of so few entries are counted.
+_FEW_ENTRIES = 2**15
 #: Squared distances below this part of a row's squared length are rounding errors.
 _ROUNDING = 1e-14
 
@@ -58,6 +60,7 @@ class WeightedPoints:
         self.X = X
         self.mass = np.ones(len(X)) if mass is None else mass
         self._marked = marks is not None
+        self._weighted: Array | None = None
         self._extended = np.column_stack([X, np.ones(len(X)) if marks is None else marks])
         self._length = np.einsum("il,il->i", X, X)
         squares = self.mass @ X**2
@@ -81,10 +84,23 @@ class WeightedPoints:
         """Products of some rows and their marks with what `_augmented` returns."""
         return np.matmul(self._extended[rows], product, out=out)
 
-    def _sums(self, member: csc_array) -> Array:
-        """Sums of rows and marks by memberships."""
-        sums: Array = member @ self._extended
+    def _sums(self, labels: np.ndarray, k: int) -> Array:
+        """Sums of rows and marks, of every label."""
+        m, width = self._extended.shape
+        if m * width <= _FEW_ENTRIES:
+            # a sparse matrix takes longer to make than to multiply
+            if self._weighted is None:
+                self._weighted = (self._extended * self.mass[:, None]).ravel()
+            place = (labels[:, None] * width + np.arange(width)).ravel()
+            counts = np.bincount(place, self._weighted, k * width)
+            return np.asarray(counts, dtype=np.float64).reshape(k, width)
+        sums: Array = self._member(labels, k) @ self._extended
         return sums
+
+    def _member(self, labels: np.ndarray, k: int) -> csc_array:
+        """Memberships of the rows, with their weights."""
+        m = len(self.mass)
+        return csc_array((self.mass, labels, np.arange(m + 1)), shape=(k, m))
 
     order = slice(None)
 
@@ -142,14 +158,13 @@ class WeightedPoints:
 
     def _means(self, found: KMeansState) -> Array:
         """Means of the clusters; an empty one moves to the row that is fitted worst."""
-        k, m = len(found.theta), len(self.mass)
-        member = csc_array((self.mass, found.labels, np.arange(m + 1)), shape=(k, m))
-        sums = self._sums(member)
+        k = len(found.theta)
+        sums = self._sums(found.labels, k)
         q = self.X.shape[1]
         each = sums[:, q:]
         if each.all():
             return sums[:, :q] / each
-        mass = member @ np.ones(m)
+        mass = np.bincount(found.labels, self.mass, k)
         # nothing observed of a column: its mean
         stay = np.where(mass[:, None] > 0, 0.0, found.theta)
         new = np.divide(sums[:, :q], each, out=stay, where=each > 0)
@@ -167,7 +182,11 @@ class WeightedPoints:
         """
         if self._marked:
             return np.vstack([-2.0 * theta.T, theta.T**2])
-        return np.vstack([-2.0 * theta.T, np.einsum("jl,jl->j", theta, theta)])
+        k, q = theta.shape
+        found = np.empty((q + 1, k))
+        np.multiply(theta.T, -2.0, out=found[:q])
+        np.einsum("jl,jl->j", theta, theta, out=found[q])
+        return found
 
 
 class SparsePoints(WeightedPoints):
@@ -210,7 +229,8 @@ class SparsePoints(WeightedPoints):
     def _products(self, rows: slice, product: Array, out: Array | None = None) -> Array:
         return np.add(self.X[rows] @ product[:-1], product[-1], out=out)
 
-    def _sums(self, member: csc_array) -> Array:
+    def _sums(self, labels: np.ndarray, k: int) -> Array:
+        member = self._member(labels, k)
         sums = (member @ self.X).toarray()
         return np.column_stack([sums, member @ np.ones(self.X.shape[0])])
 

@@ -120,7 +120,7 @@ class Solutions:
 
     def run(self, b: int) -> Solution:
         """Return where one run ended, with its trace if one was kept."""
-        rows = (step.row(b, self.finish) for step in self.steps)
+        rows = [step.row(b, self.finish) for step in self.steps]
         return Solution(
             self.theta[b],
             self.weights[b],
@@ -301,8 +301,9 @@ def iterate_runs(
                 new_theta[b] = _reseed(engine, new_theta[b], metric, empty[b], own)
         moved = new_theta - theta
         moved *= moved
-        delta_theta = np.sqrt((moved @ precision).sum(axis=1))
-        delta_weights = 0.5 * np.abs(new_weights - weights).sum(axis=1)
+        delta_theta = np.sqrt(np.add.reduce(moved @ precision, axis=1))
+        moved = np.abs(new_weights - weights)
+        delta_weights = 0.5 * np.add.reduce(moved, axis=1)
         final = schedule.is_final(s)
         done = final & (delta_theta <= tol) & (delta_weights <= tol)
         if engine.dtype != DOUBLE:
@@ -350,7 +351,10 @@ def _soft_first(s: Array) -> np.ndarray | None:
     [1, 3, 0, 2]
     """
     hard = np.isinf(s)
-    return np.argsort(hard, kind="stable") if (hard[:-1] > hard[1:]).any() else None
+    soft = len(s) - np.count_nonzero(hard)
+    if not soft or not hard[:soft].any():
+        return None
+    return np.argsort(hard, kind="stable")
 
 
 def _entropy(weights: Array) -> Array:

@@ -256,10 +256,13 @@ def multistart(
         agreed = agreed or (plan.each and agreeing == made >= plan.block)
         if agreed:
             break
-    others = [
-        iterate(engine, theta, weights, rule, Hard(), finish="polish", **limits)
-        for theta, weights in known
-    ]
+    if len(known) > 1 and polishes_together(engine, k):
+        others = _go_on(engine, rule, known, limits | {"finish": "polish"})
+    else:
+        others = [
+            iterate(engine, theta, weights, rule, Hard(), finish="polish", **limits)
+            for theta, weights in known
+        ]
     mixed = []
     rarely = agreeing < _OFTEN * made
     mixable = moves is not None and plan.children and all(one.converged for one in ended)

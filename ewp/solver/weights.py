@@ -164,6 +164,11 @@ class RelativeEntropy:
         """Whether the prior excludes any feature."""
         return not bool(np.isfinite(self.log_prior).all())
 
+    @cached_property
+    def _uniform(self) -> bool:
+        """Whether the prior and the form say nothing: the weights depend on dispersions alone."""
+        return not (self.log_prior.any() or self.reward.any())
+
     def take(self, runs: np.ndarray) -> RelativeEntropy:
         """Return the rule of some of the runs; itself if it is the same in all."""
         if np.ndim(self.lam) == 0:
@@ -171,7 +176,12 @@ class RelativeEntropy:
         prior = self.log_prior if self.log_prior.ndim == 1 else self.log_prior[runs]
         reward = self.reward if self.reward.ndim == 1 else self.reward[runs]
         units = None if self.units is None else self.units[runs]
-        return RelativeEntropy(self.lam[runs], prior, reward, units)
+        found = RelativeEntropy(self.lam[runs], prior, reward, units)
+        # what holds of all holds of some
+        found.__dict__["_uniform"] = self._uniform
+        if not self._excludes:
+            found.__dict__["_excludes"] = False
+        return found
 
     def start(self) -> Array:
         """Return equal weights on all features that are not excluded."""
@@ -182,6 +192,13 @@ class RelativeEntropy:
         """Return ``prior * exp(-dispersion / lam)``, normalised."""
         if self.units is not None:
             dispersion = dispersion * self.units
+        if self._uniform:
+            exponent = np.minimum.reduce(dispersion, axis=-1, keepdims=True) - dispersion
+            with np.errstate(over="ignore"):  # a tiny penalty leaves one feature
+                exponent /= self.lam
+            np.exp(exponent, out=exponent)
+            exponent /= np.add.reduce(exponent, axis=-1, keepdims=True)
+            return exponent
         cost = dispersion - self.reward
         if self._excludes:
             included = np.isfinite(self.log_prior)
@@ -217,9 +234,11 @@ class RelativeEntropy:
         """Return the relative entropy of the weights times lam."""
         used = weights > 0
         logs = np.log(weights, out=np.zeros(weights.shape), where=used)
+        lam = self.lam if np.ndim(self.lam) == 0 else self.lam[:, 0]
+        if self._uniform:
+            return lam * (weights * logs).sum(axis=-1)
         np.subtract(logs, self.log_prior, out=logs, where=used)
         entropy = (weights * logs).sum(axis=-1)
-        lam = self.lam if np.ndim(self.lam) == 0 else self.lam[:, 0]
         return lam * entropy - (weights * self.reward).sum(axis=-1)
 
 

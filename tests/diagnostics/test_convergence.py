@@ -102,13 +102,18 @@ def test_the_bound_knows_the_penalty_or_is_missing(simulation, form):
 
 def test_what_is_still_to_go_bounds_the_distance_from_the_limit(simulation, monkeypatch):
     seen = []
-    statistics = ArrayEngine.statistics
+    step_function = ArrayEngine.step_function
 
-    def record(self, theta, weights, s, mass=None):
-        seen.append((theta.copy(), weights.copy()))
-        return statistics(self, theta, weights, s, mass)
+    def recording(self):
+        statistics = step_function(self)
 
-    monkeypatch.setattr(ArrayEngine, "statistics", record)
+        def record(theta, weights, s, mass=None):
+            seen.append((theta.copy(), weights.copy()))
+            return statistics(theta, weights, s, mass)
+
+        return record
+
+    monkeypatch.setattr(ArrayEngine, "step_function", recording)
     results = ewp.fit(simulation.X, 3, lam=0.05 * N, random_state=0, n_init=1, polish=False)
     path = along_s(results)
     seen = seen[: len(path)]  # what follows the iterations sorts the clusters
