@@ -142,8 +142,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         they are float32 (or float16), else float64. float32 takes half the memory, and passes over
         the rows take 0.5 to 0.7 of the time. Sums over rows, weights and objective are float64, and
         the last steps are too, so that what is returned is a fixed point of the data to the last
-        digits; `lam`, where it is "auto", is chosen in float64. Data whose squares float32 cannot
-        hold (values beyond 1e16, standard deviations below 1e-12) are computed as float64.
+        digits; a choice of `lam` compares scores in float64. Data whose squares float32 cannot hold
+        (values beyond 1e16, standard deviations below 1e-12) are computed as float64.
     divergence : str, sequence of str or mapping, default="euclidean"
         What stands in the place of squared differences: "poisson" for counts, "bernoulli" for yes
         or no (and shares from 0 to 1), "gamma" for positive amounts whose deviation grows with
