@@ -60,8 +60,9 @@ lambda_path <- function(rows, k, nlambda = 10, scale = FALSE, dispersion = "with
 #'   coincide.
 #' @param sample_weight One number for each row.
 #' @param na.action What to do about missing values: see [ewp()].
-#' @param divergence What stands in the place of squared differences: see [ewp()].
-#' @return A number, at most 1/2; `-Inf` if all rows are equal.
+#' @param divergence What stands in the place of squared differences: see [ewp()]. Counts with sizes are given
+#'   per unit of size, with the sizes as `sample_weight`.
+#' @return A number, at most 1/2 with squared differences and below 1 otherwise; `-Inf` if all rows are equal.
 #' @examplesIf ewp_available()
 #' critical_exponent(iris[, 1:4])
 #' critical_exponent(iris[, 1:4], weights = c(1, 0, 0, 0))
