@@ -73,7 +73,10 @@ as_divergences <- function(divergence, columns) {
   if (all(found == "euclidean")) NULL else found
 }
 
-check_domains <- function(x, names) {
+ANOTHER <- paste("give that column another divergence, such as \"euclidean\", by a vector with names of",
+                 "columns, or mend it")
+
+check_domains <- function(x, names, cure = ANOTHER) {
   if (anyNA(x)) {
     stop("divergence = ", dQuote(names[names != "euclidean"][[1L]], FALSE), " needs whole rows: leave those ",
          "with missing values out, with na.action = na.omit, or impute the values", call. = FALSE)
@@ -86,8 +89,7 @@ check_domains <- function(x, names) {
     row <- which(wrong)[1L]
     stop("divergence = ", dQuote(names[[column]], FALSE), " is for values ", family$domain, ": ",
          colnames(x)[column], " has ", format(values[[row]], digits = 4L), " in row ", called_rows(x, row),
-         "; give that column another divergence, such as ",
-         "\"euclidean\", by a vector with names of columns, or mend it", call. = FALSE)
+         "; ", cure, call. = FALSE)
   }
 }
 
@@ -159,9 +161,13 @@ as_families <- function(object) {
   )
 }
 
-# Sizes of rows, NULL where rows have none; `own` says that they are the rows of the fit.
+# Sizes of rows, which are checked first, NULL where rows have none; `own` says that they are the rows of the fit.
 row_sizes <- function(object, x, offset = NULL, own = FALSE) {
   kept <- object$metric$families
+  if (!is.null(kept)) {
+    used <- object$weights > 0
+    check_domains(x[, used, drop = FALSE], object$divergence[used], "the fit was to such values alone")
+  }
   if (is.null(kept$sizes)) {
     if (!is.null(offset)) stop("the rows of the fit had no sizes: leave offset out", call. = FALSE)
     return(NULL)
@@ -187,7 +193,6 @@ divergences <- function(object, x) {
   used <- object$weights > 0
   weights <- (object$weights * kept$units)[used]
   by_family <- split(seq_len(sum(used)), object$divergence[used])
-  check_domains(x[, used, drop = FALSE], object$divergence[used])
   found <- vapply(seq_len(nrow(object$centers)), function(j) {
     theta <- object$centers[j, used]
     near <- pmin(pmax(theta, kept$lowest[used]), kept$highest[used])

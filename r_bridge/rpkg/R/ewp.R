@@ -399,9 +399,9 @@ alike_penalties <- function(alike) {
   told <- if (index == "1") {
     " and lead to the same partition"
   } else if (alike$agreement >= 0.9) {
-    sprintf(", and their partitions agree with this one: adjusted Rand index %s or more.", index)
+    sprintf(", and their partitions agree with this one: adjusted Rand index %s or more", index)
   } else {
-    sprintf(", but some of them lead to other partitions: adjusted Rand index %s.", index)
+    sprintf(", but some of them lead to other partitions: adjusted Rand index %s", index)
   }
   paste0(text, told, ".")
 }

@@ -79,6 +79,8 @@ test_that("a row that was counted twice as long is in the same cluster", {
   expect_error(predict(fit, x, offset = counted_rows()$size), "leave offset out")
   x[4, ] <- 0
   expect_error(predict(fit, x), "1 row without any count.*row4")
+  x[4, 2] <- -3
+  expect_error(predict(fit, x), "gene2 has -3 in row row4; the fit was to such values alone")
 })
 
 test_that("sizes of one's own are asked for", {
