@@ -31,6 +31,7 @@ NAMES = (
     "how_ewp_works",
     "choosing_lambda_and_k",
     "correlated_features",
+    "count_data",
     "beside_sparcl",
     "uncertainty",
     "large_data",

@@ -206,7 +206,8 @@ def critical_exponent(
     Returns
     -------
     float
-        s_c, at most 1/2; ``-inf`` if all rows are equal.
+        s_c, at most 1/2 with squared differences and below 1 otherwise; ``-inf`` if all rows are
+        equal.
 
     Examples
     --------

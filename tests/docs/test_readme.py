@@ -21,6 +21,7 @@ SHOWING = {
     "choose_k",
     "compare_methods",
     "correlated_features",
+    "counts",
     "data_frames",
     "data_sets",
     "describe_clusters",

@@ -53,6 +53,7 @@ autoplot.ewp <- function(object, which = c("weights", "trace", "clusters"), data
       stop("data is missing: give the data that were fitted; a fit does not hold them", call. = FALSE)
     }
     x <- rows_for(object, fitted_part(object, data), "data")
+    x <- per_unit(x, row_sizes(object, x, own = TRUE))
     nearest <- max.col(-squared_distances(object, x), ties.method = "first")
     plane <- plane_of(object, at_means(object, x), features)
     frame <- data.frame(plane$rows, cluster = factor(nearest, seq_along(object$size)))

@@ -9,6 +9,7 @@
 #' @param x A fit made by [ewp()], or what another function of this package returned.
 #' @param data The data that were fitted.
 #' @param newdata New rows to assign to the clusters, in the place of `data`.
+#' @param offset Sizes of the new rows, where those of the fit had sizes of their own: see [predict.ewp()].
 #' @param ... Ignored.
 #' @return Data frames, or tibbles where the package tibble is installed.
 #'
@@ -72,14 +73,16 @@ glance.ewp <- function(x, ...) {
 
 #' @rdname tidy.ewp
 #' @exportS3Method generics::augment
-augment.ewp <- function(x, data = NULL, newdata = NULL, ...) {
+augment.ewp <- function(x, data = NULL, newdata = NULL, offset = NULL, ...) {
   if (is.null(data) && is.null(newdata)) {
     stop("data is missing: a fit does not hold its data", call. = FALSE)
   }
   fitted <- is.null(newdata)
   out <- if (fitted) fitted_part(x, data) else newdata
   rows <- rows_for(x, out, if (fitted) "data" else "newdata")
-  squared <- squared_distances(x, rows)
+  sizes <- row_sizes(x, rows, offset, own = fitted)
+  squared <- squared_distances(x, per_unit(rows, sizes))
+  if (!is.null(sizes)) squared <- squared * sizes
   nearest <- max.col(-squared, ties.method = "first")
   append_columns(out, list(
     .cluster = factor(nearest, seq_along(x$size)),

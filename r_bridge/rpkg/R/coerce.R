@@ -345,7 +345,7 @@ as_starts <- function(nstart) {
 python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", scale = "auto", seed = NULL,
                            dispersion = "auto", init = "k-means++", prior = NULL, polish = TRUE,
                            iter.max = 500, tol = 1e-8, sample_weight = NULL, n_jobs = NULL,
-                           progress = FALSE, ...) {
+                           progress = FALSE, divergence = "euclidean", offset = NULL, ...) {
   more <- list(...)
   renamed <- intersect(names(more), names(PYTHON_NAMES))
   if (length(renamed)) {
@@ -372,7 +372,7 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
     n_jobs = as_jobs(n_jobs),
     progress = as_flag(progress, "progress"),
     sample_weight = as_row_weights(sample_weight, rows)
-  ), more)
+  ), divergence_options(rows, divergence, offset), more)
 }
 
 # Arguments beyond those that have a place have a name.

@@ -87,6 +87,10 @@ compare_rows <- function(rows, k, truth = NULL, lambda = "auto", scale = "auto",
     stop("ewp_compare() needs all values of a row, for k-means and sparse k-means do: leave rows out, with ",
          "na.action = na.omit, or impute the values before", call. = FALSE)
   }
+  if (any(c("divergence", "offset") %in% names(list(...)))) {
+    stop("ewp_compare() is for squared differences, which the other methods have: leave divergence and offset out",
+         call. = FALSE)
+  }
   if (!identical(wbound, "auto")) wbound <- as_number(wbound, "wbound", above = 1)
   nperms <- as_count(nperms, "nperms", least = 2L)
   if (!is.null(methods) || !is.null(n_trials)) {

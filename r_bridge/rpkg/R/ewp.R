@@ -35,6 +35,21 @@
 #' so may all that comes after the fit but [ewp_test_features()], [ewp_test_differences()] and [ewp_compare()].
 #' Correlations tell what a row has not: [ewp_refine()] uses them. `scale = "decorrelate"` needs whole rows.
 #'
+#' @section Counts, yes or no, positive amounts:
+#' Squared differences suit measurements. `divergence` puts half the deviance of another distribution in their
+#' place: `"poisson"` for counts, `"bernoulli"` for yes or no (1 or 0) and shares, `"gamma"` for amounts whose
+#' deviation grows with their mean. Centres are means as before. A vector with names of columns,
+#' `c(visits = "poisson", smoker = "bernoulli")`, gives these columns a divergence of their own; the others keep
+#' squared differences. A table with several divergences needs `scale = TRUE`, or `lambda = "auto"`, which tries it.
+#'
+#' Where rows were counted longer than others, or deeper, `offset = "size"` compares a row of size s with s times
+#' the centres. Its size is its total over the mean total. A vector gives sizes of its own, one for each row: sizes
+#' themselves, not the logarithms that `offset()` has in formulas of [stats::glm()], which are refused. Centres are
+#' then per unit of size. `totss`, `withinss` and the rest are sums of divergences, and `divergence` in the result
+#' names that of every column. [predict()], pictures and summaries need no Python.
+#' [ewp_refine()], [ewp_test_features()], [ewp_test_differences()], [ewp_consistency()], [ewp_compare()],
+#' [as_sparcl()], missing values, `robust` and `scale = "decorrelate"` are for squared differences.
+#'
 #' @section Reproducibility:
 #' With `seed = NULL` the seed is drawn from R's random number generator, so that `set.seed()`
 #' governs `ewp()` as it does `kmeans()`. The seed that was used is in the result. The same data,
@@ -83,6 +98,10 @@
 #'     \item{`sample_weight`}{One number for each row; a row of weight 2 counts twice.}
 #'     \item{`robust`}{`"trim"` leaves the tenth of the rows that are farthest from all centres without
 #'       influence, `"trim:0.2"` a fifth. They are in `cluster` all the same.}
+#'     \item{`divergence`}{`"euclidean"` (the default), `"poisson"`, `"bernoulli"` or `"gamma"`, one for
+#'       each column, or a vector or list with names of columns: see below.}
+#'     \item{`offset`}{Sizes of rows of counts: `"size"` for their totals over the mean total, or a positive
+#'       number for each row.}
 #'     \item{`n_jobs`}{Number of processes; -1 for all processors.}
 #'     \item{`progress`}{Whether to show a progress bar.}
 #'     \item{others}{Options that only the Python package knows are handed to it as they are.}
@@ -103,6 +122,8 @@
 #' \item{objective}{The objective in the limit.}
 #' \item{trace}{A data frame with one row per step: phase, exponent, objective and size of the step.}
 #' \item{converged}{Whether a fixed point was reached.}
+#' \item{divergence}{Divergence of every column, where these are not all squared differences; `metric$families`
+#'   then holds what predictions need, sizes of the rows among it.}
 #' \item{scaling, dispersion}{Scaling and form of the weights that were used.}
 #' \item{effective_features}{Exponential of the weights' entropy: the number of columns if all
 #'   weights are equal, 1 if one column has it all.}
@@ -190,7 +211,7 @@ fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", s
                             nstart = nstart, ...)
   results <- run_python("fit", rows$x, k, lambda, options = options)
   fit <- as_ewp(results, rows, options$random_state, call)
-  if (raw) tell_unequal(fit$metric$sd)
+  if (raw && is_squared(fit)) tell_unequal(fit$metric$sd)
   fit
 }
 
@@ -287,6 +308,13 @@ as_ewp <- function(results, rows, seed, call) {
       roots = roots, shrinkage = from_python(made$shrinkage)
     )
   }
+  families <- if (reticulate::py_has_attr(results, "families")) from_families(results$families)
+  if (!is.null(families)) {
+    names <- unlist(from_python(results$families$divergence$names))
+    fit$divergence <- stats::setNames(as.character(names), columns)
+    fit$metric$families <- families
+    fit$metric$within <- from_vector(results$within, columns)
+  }
   fit$options$missing <- rows$missing
   if (!is.null(rows$missing) && !is.null(from_python(results$observed))) {
     fit$metric$observed <- from_vector(results$observed, columns)
@@ -371,9 +399,9 @@ alike_penalties <- function(alike) {
   told <- if (index == "1") {
     " and lead to the same partition"
   } else if (alike$agreement >= 0.9) {
-    sprintf(", and their partitions agree with this one: adjusted Rand index %s or more.", index)
+    sprintf(", and their partitions agree with this one: adjusted Rand index %s or more", index)
   } else {
-    sprintf(", but some of them lead to other partitions: adjusted Rand index %s.", index)
+    sprintf(", but some of them lead to other partitions: adjusted Rand index %s", index)
   }
   paste0(text, told, ".")
 }

@@ -36,13 +36,13 @@ ewp_lambda_path.formula <- function(formula, data = NULL, centers, ..., subset, 
 }
 
 lambda_path <- function(rows, k, nlambda = 10, scale = FALSE, dispersion = "within",
-                        sample_weight = NULL, ...) {
+                        sample_weight = NULL, divergence = "euclidean", offset = NULL, ...) {
   k <- as_count(k, "k")
-  options <- list(
+  options <- c(list(
     n_lams = as_count(nlambda, "nlambda"), scale = as_scaling(scale),
     dispersion = as_choice(dispersion, "dispersion", FORMS[-1L]),
     sample_weight = as_row_weights(sample_weight, rows), ...
-  )
+  ), divergence_options(rows, divergence, offset))
   if (!is.null(rows$missing)) options$missing <- rows$missing
   f <- python()$lambda_path
   check_known(f, options)
@@ -60,12 +60,15 @@ lambda_path <- function(rows, k, nlambda = 10, scale = FALSE, dispersion = "with
 #'   coincide.
 #' @param sample_weight One number for each row.
 #' @param na.action What to do about missing values: see [ewp()].
-#' @return A number, at most 1/2; `-Inf` if all rows are equal.
+#' @param divergence What stands in the place of squared differences: see [ewp()]. Counts with sizes are given
+#'   per unit of size, with the sizes as `sample_weight`.
+#' @return A number, at most 1/2 with squared differences and below 1 otherwise; `-Inf` if all rows are equal.
 #' @examplesIf ewp_available()
 #' critical_exponent(iris[, 1:4])
 #' critical_exponent(iris[, 1:4], weights = c(1, 0, 0, 0))
 #' @export
-critical_exponent <- function(x, weights = NULL, lambda = NULL, sample_weight = NULL, na.action = NULL) {
+critical_exponent <- function(x, weights = NULL, lambda = NULL, sample_weight = NULL, na.action = NULL,
+                              divergence = "euclidean") {
   rows <- default_rows(x, na.action = na.action)
   if (!is.null(lambda)) lambda <- as_number(lambda, "lambda", above = 0)
   if (!is.null(weights) && (!is.numeric(weights) || length(weights) != ncol(rows$x))) {
@@ -73,8 +76,8 @@ critical_exponent <- function(x, weights = NULL, lambda = NULL, sample_weight = 
   }
   mass <- as_row_weights(sample_weight, rows)
   f <- python()$critical_exponent
-  from_python(call_python(
+  from_python(do.call(call_python, c(list(
     f, to_array(rows$x), if (!is.null(weights)) to_array(as.array(as.double(weights))), lambda,
     sample_weight = mass, missing = if (is.null(rows$missing)) "error" else rows$missing
-  ))
+  ), divergence_options(rows, divergence))))
 }

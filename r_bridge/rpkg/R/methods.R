@@ -18,9 +18,11 @@ print.ewp <- function(x, top = 10L, ...) {
   }
   cat("\nClustering vector:\n")
   print(x$cluster, ...)
-  cat("\nWithin cluster sum of squares by cluster (weighted):\n")
+  squared <- is_squared(x)
+  cat("\nWithin cluster ", if (squared) "sum of squares" else "divergence", " by cluster (weighted):\n", sep = "")
   print(x$withinss, ...)
-  cat(sprintf(" (between_SS / total_SS = %5.1f %%)\n", 100 * explained_share(x)))
+  cat(sprintf(if (squared) " (between_SS / total_SS = %5.1f %%)\n" else " (between / total = %5.1f %%)\n",
+              100 * explained_share(x)))
   if (!x$converged) cat("\nNot converged after ", x$iter, " steps: raise iter.max.\n", sep = "")
   cat("\nAvailable components:\n\n")
   print(names(x))
@@ -74,7 +76,7 @@ summary.ewp <- function(object, top = 10L, ...) {
       dispersion = object$dispersion, objective = object$objective, totss = object$totss,
       betweenss = object$betweenss, effective_features = object$effective_features,
       iter = object$iter, phases = phase_counts(object$trace), converged = object$converged,
-      evidence = object$evidence, clusters = clusters, features = features,
+      evidence = object$evidence, clusters = clusters, features = features, squared = is_squared(object),
       notes = fit_notes(object, order, top)
     ),
     class = "summary.ewp"
@@ -84,6 +86,10 @@ summary.ewp <- function(object, top = 10L, ...) {
 # Share of each column's variance that lies between the clusters.
 feature_shares <- function(object) {
   metric <- object$metric
+  if (!is_squared(object)) {
+    total <- metric$families$total
+    return(stats::setNames(ifelse(total > 0, pmin(pmax(1 - metric$within / total, 0), 1), 0), names(object$weights)))
+  }
   if (!is.null(metric$within)) {
     total <- sum(metric$mass) * metric$observed * metric$sd^2
     return(ifelse(metric$sd > 0, pmin(pmax(1 - metric$within / total, 0), 1), 0))
@@ -136,7 +142,8 @@ fit_notes <- function(object, order, top) {
   if (length(excluded)) {
     notes <- c(notes, paste0("Excluded, constant or given prior 0: ", listing(excluded), "."))
   }
-  if (object$scaling == "standard") {
+  notes <- c(notes, divergence_notes(object))
+  if (object$scaling == "standard" && is_squared(object)) {
     notes <- c(notes, paste("Weights relate to standardised features;",
                             "centers are in the units of the data."))
   }
@@ -155,7 +162,12 @@ fit_notes <- function(object, order, top) {
     ), 100 * (1 - mean(object$metric$observed))))
   }
   if (!is.null(object$selection)) notes <- c(notes, object$selection$reason)
-  c(notes, "Sums of squares are in the weighted metric. explained: share of the feature's variance between clusters.")
+  c(notes, if (is_squared(object)) {
+    "Sums of squares are in the weighted metric. explained: share of the feature's variance between clusters."
+  } else {
+    paste("withinss: weighted divergences (half deviances) from the centers, summed. explained: share of the",
+          "feature's divergence from its mean that lies between clusters.")
+  })
 }
 
 #' @rdname summary.ewp
@@ -173,7 +185,8 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
       c("gain over 1 cluster" = sprintf("%.2g (se %.2g)", x$evidence$gain, x$evidence$se))
     },
     "objective" = number(x$objective),
-    "between / total SS" = sprintf("%.1f %%", 100 * explained_share(x)),
+    if (isFALSE(x$squared)) c("between / total" = sprintf("%.1f %%", 100 * explained_share(x)))
+    else c("between / total SS" = sprintf("%.1f %%", 100 * explained_share(x))),
     "effective features" = number(x$effective_features),
     "exponent" = sprintf("from %s (critical: %s)", number(x$s0), number(x$critical_exponent)),
     "steps" = sprintf("%d (%s)%s", x$iter,
@@ -231,7 +244,10 @@ nobs.ewp <- function(object, ...) length(object$cluster)
 #' @param newdata A matrix or data frame with the columns of the fit; they are found by name where
 #'   there are names, other columns are ignored. Without it, the clusters of the fitted rows.
 #' @param type `"cluster"` for the number of the nearest cluster, `"distance"` for the weighted
-#'   distances (not squared) to all centres.
+#'   distances (not squared; square roots of divergences where the fit has some) to all centres.
+#' @param offset Sizes of the new rows, one positive number for each, where the rows of the fit had sizes
+#'   that were given as numbers. Left out otherwise: with `offset = "size"` the totals of the new rows are
+#'   their sizes.
 #' @param ... Ignored.
 #' @return A vector of whole numbers, or a matrix with one column per cluster, with the names of the
 #'   rows.
@@ -240,22 +256,26 @@ nobs.ewp <- function(object, ...) length(object$cluster)
 #' fit <- ewp(iris[odd, 1:4], 3, lambda = 10, scale = TRUE, seed = 1)
 #' table(predict(fit, iris[-odd, ]), iris$Species[-odd])
 #' @export
-predict.ewp <- function(object, newdata, type = c("cluster", "distance"), ...) {
+predict.ewp <- function(object, newdata, type = c("cluster", "distance"), offset = NULL, ...) {
   type <- match.arg(type)
   if (missing(newdata) || is.null(newdata)) {
     if (type == "distance") stop("newdata is missing: a fit does not hold its data", call. = FALSE)
     return(stats::napredict(object$na.action, object$cluster))
   }
   x <- rows_for(object, newdata)
-  squared <- squared_distances(object, x)
+  sizes <- row_sizes(object, x, offset)
+  squared <- squared_distances(object, per_unit(x, sizes))
   if (type == "distance") {
+    if (!is.null(sizes)) squared <- squared * sizes
     return(structure(sqrt(squared), dimnames = list(rownames(x), rownames(object$centers))))
   }
   stats::setNames(max.col(-squared, ties.method = "first"), rownames(x))
 }
 
-# Weighted squared distances of rows to all centres, by products of centred matrices.
+# Weighted squared distances of rows to all centres, by products of centred matrices, or what the fit has in
+# the place of these; of rows per unit of their size.
 squared_distances <- function(object, x) {
+  if (!is_squared(object)) return(divergences(object, x))
   used <- object$weights > 0
   weights <- object$weights[used]
   if (!is.null(object$metric$observed)) weights <- weights / object$metric$observed[used]

@@ -170,6 +170,7 @@ plot_clusters <- function(fit, data, features = NULL, given = list()) {
   }
   x <- rows_for(fit, fitted_part(fit, data), "data")
   n <- nrow(x)
+  x <- per_unit(x, row_sizes(fit, x, own = TRUE))
   drawn <- if (n > MAX_POINTS) round(seq(1, n, length.out = MAX_POINTS)) else seq_len(n)
   x <- x[drawn, , drop = FALSE]
   cluster <- max.col(-squared_distances(fit, x), ties.method = "first")

@@ -40,6 +40,7 @@ as_results <- function(object, x) {
     fit_options = as_fit_options(object),
     data = if (!is.null(x)) to_array(unname(x)), sample_weight = weight,
     decorrelation = as_decorrelation(object$metric),
+    families = as_families(object),
     observed = if (!is.null(object$metric$observed)) vector(object$metric$observed),
     within = if (!is.null(object$metric$within)) vector(object$metric$within),
     spread = vector(object$metric$sd), selection = to_selection(object$selection),
@@ -75,8 +76,16 @@ as_fit_options <- function(object) {
     init = if (given) options$init else to_array(unname(object$centers)),
     n_init = options$nstart, polish = options$polish, max_iter = options$iter.max,
     missing = if (did_without(object)) "observed" else "error",
-    tol = options$tol, random_state = python_integer(object$seed)
+    tol = options$tol, random_state = python_integer(object$seed),
+    divergence = if (is_squared(object)) "euclidean" else reticulate::tuple(as.list(unname(object$divergence))),
+    offset = as_offset(object$metric$families)
   )
+}
+
+# Sizes of the rows as they were asked for.
+as_offset <- function(families) {
+  if (is.null(families$sizes)) return(NULL)
+  if (is.null(families$reference)) to_array(as.array(families$sizes)) else "size"
 }
 
 # The record of a selection under Python's names: the reverse of from_selection().

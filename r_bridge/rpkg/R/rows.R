@@ -19,6 +19,10 @@ formula_rows <- function(formula, data, subset = NULL, na.action = NULL, what = 
     }
   }
   terms <- stats::terms(formula, data = data)
+  if (!is.null(attr(terms, "offset"))) {
+    stop("the formula has offset(): give the sizes of rows of counts as the argument offset, sizes themselves ",
+         "and not their logarithms", call. = FALSE)
+  }
   choose_rows(formula_data(terms, data, what), subset, na.action, what)
 }
 
@@ -136,6 +140,7 @@ fitted_part <- function(object, data) {
 # Rows, or centres, as the columns that have weights: centred, scaled, and uncorrelated where the fit
 # decorrelated them. Features that stay by themselves have no part in any of the axes.
 columns_of <- function(object, rows) {
+  if (!is_squared(object)) return(tangents(object, rows))
   metric <- object$metric
   z <- sweep(sweep(rows, 2L, metric$center), 2L, metric$scale, "/")
   made <- metric$decorrelation
@@ -165,6 +170,9 @@ STRANGE <- 0.01
 
 check_same_data <- function(object, x) {
   weight <- if (is.null(object$sample_weight)) rep(1, nrow(x)) else object$sample_weight
+  sizes <- row_sizes(object, x, own = TRUE)
+  if (!is.null(sizes)) weight <- weight * sizes
+  x <- per_unit(x, sizes)
   means <- colSums(x * weight, na.rm = TRUE) / colSums((!is.na(x)) * weight)
   metric <- object$metric
   away <- abs(means - metric$center) > 1e-6 * pmax(metric$sd, abs(metric$center), 1e-300)

@@ -26,6 +26,7 @@ as_sparcl <- function(object) {
     stop("as_sparcl() takes a fit made by ewp(), not an object of class ", class(object)[1L],
          call. = FALSE)
   }
+  stop_unless_squared(object, "as_sparcl()")
   metric <- object$metric
   ws <- object$weights / sqrt(sum(object$weights^2))
   between <- colSums(metric$mass * columns_of(object, object$centers)^2)
