@@ -374,6 +374,23 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
             distances *= np.sqrt(sizes)[:, None]
         return distances.astype(precision_for(rows, None), copy=False)
 
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, and return the weighted distances of the rows to the centroids, as `transform` does.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+        """
+        families = self.fit(X, sample_weight=sample_weight).results_.families
+        own = families is not None and families.sizes is not None and families.reference is None
+        return self.transform(X, offset=families.sizes if own and families is not None else None)
+
     @one_blas_thread()
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Log-density per observation that rows gain from the partition, in nats.

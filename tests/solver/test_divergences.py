@@ -345,6 +345,8 @@ def test_predictions_are_the_labels_and_distances_the_objective():
     model = ewp.EWP(3, 40.0, divergence="poisson", offset=size, random_state=0).fit(X)
     assert (model.predict(X, offset=size) == model.labels_).all()
     squared = model.transform(X, offset=size) ** 2
+    again = ewp.EWP(3, 40.0, divergence="poisson", offset=size, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(again**2, squared, rtol=1e-12)
     entropy = model.lam_ * sum(w * np.log(w) for w in model.feature_weights_ if w > 0)
     assert squared.min(axis=1).sum() + entropy == pytest.approx(model.objective_, rel=1e-9)
     distance = model.results_.augment()[".distance"]
