@@ -28,6 +28,7 @@ SHOWING = {
     "refine",
     "reports",
     "single_precision",
+    "subspaces",
     "test_differences",
     "uncertainty",
 }
