@@ -273,7 +273,7 @@ def _understand(other: Any, weights: Any, results: FittedResults) -> _Other:
     else:
         theta = _attribute(other, "centroids", "cluster_centers_")
         if weights is None:
-            weights = _attribute(other, "mean_weights", "weights", "feature_weights_")
+            weights = _attribute(other, "mean_weights", "feature_weights_", "weights")
             if np.ndim(weights) == 2 and np.shape(weights) == np.shape(theta):
                 weights = None  # every cluster has its own
     labels = _single(labels)
