@@ -36,6 +36,7 @@ __all__ = [
     "make_feature_selection",
     "make_simulation1",
     "make_simulation2",
+    "make_subspaces",
 ]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -206,6 +207,63 @@ def make_feature_selection(
     ((1000, 20), [0, 1, 2, 3, 4])
     """
     return make_simulation2(k, n=n, p=p, n_relevant=n_relevant, sd=sd, random_state=random_state)
+
+
+def make_subspaces(
+    k: int = 5,
+    n: int | None = None,
+    p: int = 30,
+    n_relevant: int = 5,
+    sd: float = 0.3,
+    shift: float = 1.5,
+    random_state: RandomState = None,
+) -> Simulation:
+    """Draw clusters that live in features of their own.
+
+    Each of n points belongs to one of k clusters, all equally likely. Every cluster has
+    `n_relevant` features, drawn for it at random: there it is N(±shift, sd²), the sign drawn too.
+    In all other features its points are N(0, 1), as those of all clusters that do not live there.
+    The design is not the paper's: it is for ``weights="cluster"`` of `ewp.EWP`.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Number of clusters.
+    n : int, optional
+        Number of rows, at least k. By default 100 k.
+    p, n_relevant : int, default=30 and 5
+        Number of features, and in how many of them a cluster lives.
+    sd, shift : float, default=0.3 and 1.5
+        Standard deviation of a cluster in its features, and how far they lie from zero.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed or source of the random numbers. None gives other data at each call.
+
+    Returns
+    -------
+    Simulation
+        ``centers`` is zero where a cluster does not live; `relevant` has the features of any.
+
+    Examples
+    --------
+    >>> from ewp.datasets import make_subspaces
+    >>> design = make_subspaces(3, random_state=0)
+    >>> design.X.shape, (design.centers != 0).sum(axis=1).tolist()
+    ((300, 30), [5, 5, 5])
+    """
+    check_integer("k", k, least=1)
+    check_integer("p", p, least=1)
+    check_integer("n_relevant", n_relevant, least=1)
+    if n_relevant > p:
+        raise ValueError(f"n_relevant={n_relevant} exceeds p={p}")
+    rng = generator(random_state)
+    centers = np.zeros((k, p))
+    for own in centers:
+        features = rng.choice(p, n_relevant, replace=False)
+        own[features] = shift * rng.choice([-1.0, 1.0], n_relevant)
+    labels = _memberships(rng, 100 * k if n is None else n, k)
+    deviations = np.where(centers != 0, sd, 1.0)
+    X = centers[labels] + deviations[labels] * rng.standard_normal((len(labels), p))
+    return Simulation(X, labels, np.flatnonzero(centers.any(axis=0)), centers)
 
 
 def _draw(

@@ -156,6 +156,14 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         takes row totals over their mean, as where samples were counted to different depths. Sizes
         are factors, not logarithms. Centroids are per unit of size. For new rows "size" takes their
         totals over the mean of the fit's; other sizes are given to `predict`.
+    weights : {"common", "cluster", "auto"}, default="common"
+        "common" is one set of feature weights for all clusters. "cluster" gives every cluster its
+        own, for clusters that live in features of their own: with :math:`w_{jl}` in the place of
+        :math:`w_l`, and :math:`\frac{\lambda}{n} \sum_l w_{jl} \log (w_{jl} / \pi_l)` added to
+        :math:`d_{ij}`, so that rows pay for the concentration of their cluster's weights. With
+        equal weights this is the objective of common ones: `lam` has one meaning in both.
+        "cluster" needs complete dense rows in memory, and is computed in float64. "auto" is
+        chosen with `lam`; with a number for `lam` it is "common".
 
     Attributes
     ----------
@@ -163,9 +171,9 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         Cluster of every row; cluster 0 has the largest sum of sample weights.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Centroids in data units.
-    feature_weights_ : ndarray of shape (n_features,)
-        Weights, not negative, summing to 1. They refer to standardised or decorrelated features
-        if these were used.
+    feature_weights_ : ndarray of shape (n_features,) or (n_clusters, n_features)
+        Weights, not negative, summing to 1, for every cluster if it has its own. They refer to
+        standardised or decorrelated features if these were used.
     objective_ : float
         Limit objective :math:`f_{-\infty}`.
     lam_, s0_ : float
@@ -221,6 +229,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         dtype: str | None = FitOptions.dtype,
         divergence: Any = FitOptions.divergence,
         offset: Any = FitOptions.offset,
+        weights: str = FitOptions.weights,
     ) -> None:
         self.n_clusters = n_clusters
         self.lam = lam
@@ -242,6 +251,7 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
         self.dtype = dtype
         self.divergence = divergence
         self.offset = offset
+        self.weights = weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -324,7 +334,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
                     "rows have to be in memory unless all columns have squared differences; give "
                     "an array or a DataFrame"
                 )
-            metric = tuple(part for part in metric if part is not None)
+            if not results.by_cluster:  # which has a price at the end
+                metric = tuple(part for part in metric if part is not None)
             return lazy(X, *metric, made=results.decorrelation, missing=results.missing)
         return function(results.to_columns(X, offset), *metric)
 
@@ -352,6 +363,8 @@ class EWP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseE
     @one_blas_thread()
     def transform(self, X: Any, offset: Any = None) -> Array:
         """Weighted distances to the centroids (not squared).
+
+        With ``weights="cluster"`` their squares include the price of the cluster's weights.
 
         Parameters
         ----------

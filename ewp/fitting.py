@@ -55,6 +55,7 @@ from ewp.report.page import data_hash
 from ewp.results.partition import dispersions_within
 from ewp.results.results import EWPResults
 from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
+from ewp.solver.cluster_fit import fit_clusters
 from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import Fit, FitOptions, WarmStart, fit_engine
 from ewp.solver.trimming import Trimmed, first_core, fit_trimmed, trimming_share
@@ -126,6 +127,7 @@ def check_options(options: FitOptions, columns: pd.Index, n: int) -> FitOptions:
     k = check_integer("n_clusters", options.n_clusters, least=1)
     check_scale(options.scale)
     check_choice("dispersion", options.dispersion, ("auto", "within", "between"))
+    check_choice("weights", options.weights, ("common", "cluster", "auto"))
     lam = options.lam
     if isinstance(lam, str):
         check_choice("lam", lam, ("auto",))
@@ -307,6 +309,7 @@ def fit_model(
     options = check_options(stated, source.names[1], source.n)
     k = options.n_clusters
     source.check_clusters(k)
+    options = _with_possible_weights(options, source)
     share = trimming_share(options.robust)
     if isinstance(source, ArraySource) and share is None:
         warn_of_outliers(source)
@@ -354,7 +357,10 @@ def fit_model(
                 engine.squares / engine.total, source.names[1], used & engine.varying, stacklevel=4
             )
         trimmed = None
-        if share is None:
+        if options.by_cluster:
+            assert isinstance(engine, ArrayEngine)
+            found = fit_clusters(engine, options, fitting, known=warm_starts, on_step=bar.update)
+        elif share is None:
             found = fit_engine(engine, options, fitting, known=warm_starts, on_step=bar.update)
         else:
             assert isinstance(engine, ArrayEngine)
@@ -430,6 +436,36 @@ def refit(
     else:
         again.call = ""
     return again
+
+
+def _with_possible_weights(options: FitOptions, source: ArraySource | DaskSource) -> FitOptions:
+    """Return the options without weights for every cluster where there can be none, if not asked.
+
+    Raises
+    ------
+    ValueError
+        If they were asked for.
+    """
+    if options.weights == "common":
+        return options
+    reason = None
+    if not isinstance(source, ArraySource):
+        reason, cure = "needs rows in memory", "compute the Dask collection"
+    elif has_sparse_rows(source.array):
+        reason, cure = "needs dense rows", "give X.toarray()"
+    elif not source.in_memory:
+        reason, cure = "needs rows in memory", "give an array or a DataFrame"
+    elif options.families is not None or options.offset is not None:
+        reason, cure = "needs squared differences", "give neither divergence nor offset"
+    elif options.robust is not None:
+        reason, cure = f"is not possible with robust={options.robust!r}", "give robust=None"
+    elif options.missing == "observed" and np.isnan(source.array).any():
+        reason, cure = "needs all values of a row, but X has missing ones", "fill or drop them"
+    if reason is None:
+        return options
+    if options.by_cluster:
+        raise ValueError(f'weights="cluster" {reason}; {cure}, or give weights="common"')
+    return dataclasses.replace(options, weights="common")
 
 
 def _first_core(source: ArraySource | DaskSource, options: FitOptions, share: float) -> ArraySource:
@@ -533,8 +569,22 @@ def to_results(
         {"iteration": range(len(steps))}
         | {name: [getattr(row, name) for row in steps] for name in vars(steps[0])}
     )
+    table = {
+        "size": found.partition.size,
+        "mass": mass,
+        "withinss": found.partition.within,
+    }
+    weights: pd.Series | pd.DataFrame
+    if found.price is None:
+        weights = pd.Series(found.weights, index=columns, name="weight")
+        totss = float(found.squares @ found.weights)
+    else:
+        weights = pd.DataFrame(found.weights, index=clusters, columns=columns)
+        table["price"] = found.price
+        away = (found.weights * found.solution.theta**2).sum(axis=1)
+        totss = float(found.partition.within.sum() + found.partition.mass @ away)
     return EWPResults(
-        weights=pd.Series(found.weights, index=columns, name="weight"),
+        weights=weights,
         centroids=pd.DataFrame(found.centroids, index=clusters, columns=columns),
         labels=pd.Series(found.labels, index=rows, name="cluster", copy=False),
         objective=found.solution.objective,
@@ -542,15 +592,8 @@ def to_results(
         s0=found.s0,
         converged=found.solution.converged,
         n_iter=found.solution.n_iter,
-        clusters=pd.DataFrame(
-            {
-                "size": found.partition.size,
-                "mass": mass,
-                "withinss": found.partition.within,
-            },
-            index=clusters,
-        ),
-        totss=float(found.squares @ found.weights),
+        clusters=pd.DataFrame(table, index=clusters),
+        totss=totss,
         center=found.center,
         scale=found.scale,
         prior=found.prior,

@@ -310,7 +310,9 @@ def select_lambda(
         the one whose partitions agree best between the replicates among those within half a
         standard error or 0.01 % of the best score; if several agree equally well, the one whose
         effective number of features is closest to the number of features in which the clusters
-        differ significantly, and if that does not decide, the largest. Where features outnumber
+        differ significantly, and if that does not decide, the largest. With weights of every
+        cluster the number of features decides among all within half a standard error or 0.2 %
+        whose stability is within 0.02 of the largest. Where features outnumber
         rows and are 500 or more, the number of features decides among all within 1.5 standard
         errors whose stability is within 0.02 of the largest. Only the predictive
         criterion compares partitions between replicates; with the others "stable" takes the
@@ -326,7 +328,8 @@ def select_lambda(
         proportions. The predictive criterion chooses as it would from the copies; the others
         permute the rows' values whatever their weights.
     **options
-        Other options of `ewp.EWP`: `scale` and `dispersion` fix what is "auto" by default,
+        Other options of `ewp.EWP`: `scale` and `dispersion` fix what is "auto" by default;
+        ``weights="auto"`` chooses between common weights and weights of every cluster,
         `random_state`, `n_jobs` (processes here), `progress`, ...
 
     Returns

@@ -49,6 +49,14 @@ _MOST_NUMBERS = 1000
 _READ_PANEL, _OUTPUT_PANEL = "Reading the table", "What is given back"
 
 
+class Weights(StrEnum):
+    """Whose feature weights are."""
+
+    common = "common"
+    cluster = "cluster"
+    auto = "auto"
+
+
 class Dispersion(StrEnum):
     """Forms of the weights on the command line."""
 
@@ -88,6 +96,16 @@ Scaling = Annotated[
         "--scale",
         help="What is done to the features: auto, standard, decorrelate (decorrelate:0.25 shrinks "
         "correlations by that share) or none.",
+    ),
+]
+
+
+OfWeights = Annotated[
+    Weights,
+    typer.Option(
+        "--weights",
+        help="One set of feature weights (common), one for every cluster, or auto to have it "
+        "chosen with the penalty.",
     ),
 ]
 

@@ -261,11 +261,19 @@ def _details(table: TableReader) -> dict[str, str]:
     }
 
 
+def _weights_by_feature(results: EWPResults) -> pd.DataFrame:
+    """One row per feature; where every cluster has weights of its own, one column per cluster."""
+    weights = results.weights
+    if isinstance(weights, pd.DataFrame):
+        return weights.T.add_prefix("cluster ")
+    return weights.to_frame()
+
+
 def _write_fit_tables(results: EWPResults, table: TableReader, out: Path) -> list[str]:
     """Write a fit into a folder and return the names of the files."""
     labels = results.labels.set_axis(table.rows)
     found = diagnostic_tables(results) | _refined_rows(results, table)
-    weights = found.pop("weight_intervals", results.weights.to_frame())
+    weights = found.pop("weight_intervals", _weights_by_feature(results))
     frames = {
         "labels.csv": labels.to_frame(),
         "weights.csv": weights.rename_axis("feature"),
@@ -373,6 +381,7 @@ def _origin(call: str, seed: int | None) -> dict[str, Any]:
 
 def fit_record(results: EWPResults, table: TableReader) -> dict[str, Any]:
     """A fit as plain data."""
+    own = results.weights
     record = {
         "data": _data_record(table),
         "k": results.n_clusters,
@@ -390,7 +399,7 @@ def fit_record(results: EWPResults, table: TableReader) -> dict[str, Any]:
         **_origin(results.call, results.fit_options.random_state),
         "recipe": results.recipe,
         "clusters": frame_record(results.clusters),
-        "weights": results.weights,
+        "weights": frame_record(own) if isinstance(own, pd.DataFrame) else own,
         "centroids": frame_record(results.centroids),
         "labels": results.labels.to_numpy(),
     }

@@ -21,7 +21,7 @@ Ints = NDArray[np.intp]
 class FittedResults(Protocol):
     """What is read from the results of a fit; `ewp.EWPResults` says what each of it means."""
 
-    weights: pd.Series
+    weights: Any
     centroids: pd.DataFrame
     labels: pd.Series
     objective: float
@@ -113,8 +113,19 @@ class FittedResults(Protocol):
     def betweenss(self) -> float:
         """Sum of squares between the clusters."""
 
+    @property
+    def by_cluster(self) -> bool:
+        """Whether every cluster has feature weights of its own."""
+
+    @property
+    def mean_weights(self) -> pd.Series:
+        """Feature weights, on average over the clusters."""
+
     def metric(self) -> Any:
         """Centroids, weights, means and divisors: what predictions are made with."""
+
+    def common_metric(self) -> tuple[Array, Array, Array, Array]:
+        """Centroids, mean weights, means and divisors, of squared differences."""
 
     def to_columns(self, values: Array, offset: Any = None, *, own: bool = False) -> Any:
         """Return checked rows as the columns that have weights."""
@@ -130,6 +141,9 @@ class FittedResults(Protocol):
 
     def plot_trace(self) -> Any:
         """Draw the objective along the iterations."""
+
+    def plot_weights(self) -> Any:
+        """Draw the weights."""
 
     def plot_clusters(self) -> Any:
         """Draw the rows in the plane."""

@@ -120,7 +120,9 @@ class EstimatorMethod:
         labels = model.labels_ if hasattr(model, "labels_") else model.predict(X)
         if not self.weighting:
             return labels, None
-        return labels, getattr(model, "metric_", getattr(model, "feature_weights_", None))
+        weights: Any = getattr(model, "metric_", getattr(model, "feature_weights_", None))
+        # weights of every cluster are no column of a table of weights
+        return labels, weights if np.ndim(weights) == 1 else None
 
 
 def _number(estimator: Any) -> str:

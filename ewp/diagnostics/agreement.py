@@ -237,8 +237,8 @@ def compare_to(
     clusters = _clusters(positions, matched, max(k, int(numbers.max()) + 1), called)
     table, distance = None, float("nan")
     if known.weights is not None:
-        table = _weights(results.weights, known.weights)
-    theta, w, _, scale = results.metric().tangent()
+        table = _weights(results.mean_weights, known.weights)
+    theta, w, _, scale = results.common_metric()
     if known.centroids is not None and known.centroids.shape == theta.shape:
         metric = w / scale**2
         made = results.decorrelation
@@ -272,7 +272,10 @@ def _understand(other: Any, weights: Any, results: FittedResults) -> _Other:
         labels = other
     else:
         theta = _attribute(other, "centroids", "cluster_centers_")
-        weights = _attribute(other, "weights", "feature_weights_") if weights is None else weights
+        if weights is None:
+            weights = _attribute(other, "mean_weights", "feature_weights_", "weights")
+            if np.ndim(weights) == 2 and np.shape(weights) == np.shape(theta):
+                weights = None  # every cluster has its own
     labels = _single(labels)
     named = isinstance(labels, pd.Series)
     series = labels if named else pd.Series(labels)

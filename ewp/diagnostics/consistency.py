@@ -25,7 +25,7 @@ from ewp.data.frames import align_to_columns
 from ewp.data.splits import draw_with_k_distinct
 from ewp.data.validation import check_prior, generator
 from ewp.diagnostics.convergence import ERRORS, ConsistencyResults, along_s, convergence_rate
-from ewp.diagnostics.refit import FittedData, fit_rows, fitted_data
+from ewp.diagnostics.refit import FittedData, check_common_weights, fit_rows, fitted_data
 from ewp.metrics import centroid_order
 
 __all__ = ["ConsistencyResults", "consistency"]
@@ -133,6 +133,7 @@ def consistency(
     """
     check_integer("n_rep", n_rep, least=1)
     check_number("level", level, above=0, below=1)
+    check_common_weights(results, "consistency")
     source = fitted_data(results, X, sample_weight, squared="consistency")
     population = reference is not None
     theta, weights = source.centroids, source.weights

@@ -35,7 +35,12 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.validation import check_distinct, generator
 from ewp.diagnostics.dip import spread_ties
 from ewp.diagnostics.given_others import conditional_tests, memberships
-from ewp.diagnostics.refit import FittedData, check_whole_rows, fitted_data
+from ewp.diagnostics.refit import (
+    FittedData,
+    check_common_weights,
+    check_whole_rows,
+    fitted_data,
+)
 from ewp.display.axes import (
     GRID,
     INK,
@@ -263,6 +268,7 @@ def feature_tests_given_others(
     check_integer("n_groups", n_groups, least=2)
     if results.n_clusters < 2:
         raise ValueError("features of a fit with one cluster cannot be tested: nothing differs")
+    check_common_weights(results, "test_features")
     source = fitted_data(results, X, sample_weight, squared="test_features")
     reason = "what a regression on the other features would fill in has other errors"
     cure = "fit the rows without missing values and test the features of that fit"

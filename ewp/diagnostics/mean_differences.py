@@ -26,7 +26,13 @@ from ewp.common.types import Array, FittedResults
 from ewp.data.validation import generator
 from ewp.diagnostics.feature_tests import adjusted
 from ewp.diagnostics.paths import Pair, Path
-from ewp.diagnostics.refit import check_whole_rows, feature_positions, fitted_data, seed_of
+from ewp.diagnostics.refit import (
+    check_common_weights,
+    check_whole_rows,
+    feature_positions,
+    fitted_data,
+    seed_of,
+)
 from ewp.diagnostics.selective import Rivals, selective_p_value
 from ewp.display.axes import (
     INK,
@@ -337,6 +343,7 @@ def selective_tests(
     known = _check_covariance(covariance, p)
     positions = feature_positions(results, features)
     tested = np.arange(p) if positions is None else positions
+    check_common_weights(results, "test_differences")
     source = fitted_data(results, X, sample_weight, as_given=True, squared="test_differences")
     reason = "p-values are known for fits whose rows move as a whole"
     cure = "fit the rows without missing values and test the differences of that fit"

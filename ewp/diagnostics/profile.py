@@ -89,7 +89,7 @@ def profile(
     weight = np.ones(len(used)) if source.weight is None else source.weight[used]
     chosen = _counted(rows, names, counted)
     groups = _Groups.of(labels, as_copies(weight), results.n_clusters)
-    heaviest = np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
+    heaviest = np.argsort(-results.mean_weights.to_numpy(dtype=float), kind="stable")
     clusters = list(results.centroids.index)
     kept = [(i, value) for i in heaviest for value in chosen.get(int(i), [np.nan])]
     values = np.array([value for _, value in kept])
@@ -108,7 +108,7 @@ def profile(
     if not seen.all():
         for place, mass in zip(places, masses, strict=True):
             table[f"observed{place}"] = mass
-    table["weight"] = results.weights.to_numpy(dtype=float)[columns]
+    table["weight"] = results.mean_weights.to_numpy(dtype=float)[columns]
     table.index = pd.Index([names[i] for i in columns], name=names.name)
     if (p := selective_p(results)) is not None:
         table["p_value"] = p.to_numpy(dtype=float)[columns]

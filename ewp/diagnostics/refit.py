@@ -32,6 +32,7 @@ from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.predict import FittedMetric, nearest_centroids
 from ewp.metrics import overlap, overlap_order, rand_index, similarities
 from ewp.solver.batch import FittedRuns, Runs, fit_runs
+from ewp.solver.cluster_batch import fit_cluster_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
 from ewp.solver.polish import PolishEffort
 
@@ -40,6 +41,7 @@ __all__ = [
     "FittedData",
     "Refit",
     "Resample",
+    "check_common_weights",
     "check_whole_rows",
     "distinct_solutions",
     "estimates",
@@ -78,6 +80,7 @@ class FittedData:
     centroids : ndarray of shape (k, p)
         The estimates, in the units of X.
     weights : ndarray of shape (p,)
+        Means over the clusters, by mass, where every cluster has weights of its own.
     labels : ndarray of shape (n,)
     center, scale : ndarray of shape (p,)
     varying : ndarray of shape (p,)
@@ -178,7 +181,8 @@ def fitted_data(
     if len(array) != len(labels):
         raise ValueError(f"X has {len(array)} rows, but the fit had {len(labels)}: pass its data")
     columns = results.to_columns(array, own=True)
-    theta, weights, center, scale, divergence = results.metric()
+    theta, _, center, scale, divergence, _ = results.metric()
+    weights = results.mean_weights.to_numpy(dtype=float)
     if own:
         if sample_weight is not None:
             raise ValueError(
@@ -190,7 +194,7 @@ def fitted_data(
         if results.outliers is not None:
             kept = ~results.outliers["trimmed"].to_numpy()
             weight = kept * (1.0 if weight is None else weight)
-        nearest = nearest_centroids(columns, theta, weights, center, scale, divergence)[0]
+        nearest = nearest_centroids(columns, *results.metric())[0]
         strange = float(np.mean(nearest != labels))
         if strange > _STRANGE:
             raise ValueError(
@@ -230,6 +234,16 @@ def fitted_data(
         made,
         divergence,
     )
+
+
+def check_common_weights(results: FittedResults, question: str) -> None:
+    """Check that a fit has one set of feature weights, for a question about these."""
+    if results.by_cluster:
+        raise ValueError(
+            f"{question}() asks about one set of feature weights, but this fit has one for every "
+            'cluster (weights="cluster"): ask the fit with common ones, '
+            'results.refit(weights="common")'
+        )
 
 
 def check_whole_rows(source: FittedData, question: str, reason: str, cure: str) -> None:
@@ -359,6 +373,8 @@ def _fit_resamples(
         RowMass(table, np.arange(count)),
     )
     prior = dataclasses.replace(options, prior=source.prior * source.varying)
+    if options.by_cluster:
+        return engine, fit_cluster_runs(engine, options.n_clusters, runs, prior)
     known = None
     if begin is not None:
         known = engine.to_engine_units(begin.centroids), begin.weights

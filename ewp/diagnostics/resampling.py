@@ -23,6 +23,7 @@ from ewp.diagnostics.intervals import warn_of_few
 from ewp.diagnostics.refit import (
     Refit,
     Resample,
+    check_common_weights,
     distinct_solutions,
     estimates,
     fit_from_scratch,
@@ -108,6 +109,7 @@ def bootstrap(
     check_choice("start", start, ("scratch", "estimates"))
     check_integer("n_boot", n_boot, least=2)
     check_integer("n_jackknife", n_jackknife, least=0)
+    check_common_weights(results, "bootstrap")
     source = fitted_data(results, X, sample_weight)
     included = int(np.count_nonzero(results.prior > 0))
     limit = 1.0 / included if threshold is None else check_number("threshold", threshold, below=1)

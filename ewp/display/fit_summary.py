@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 
 from ewp.common.checks import check_integer
 from ewp.common.types import FittedResults
@@ -43,6 +44,8 @@ __all__ = [
 _TITLE = "Entropy Weighted Power k-means"
 _MAX_CENTROID_COLUMNS = 6
 _MAX_LISTED = 6
+#: Heaviest features of a cluster that has weights of its own.
+_IN_A_CELL = 3
 
 
 def summarise_fit(results: FittedResults, top: int = 10) -> EWPSummary:
@@ -93,6 +96,7 @@ def _facts(results: FittedResults) -> dict[str, str]:
         "lambda / n:": number(results.lam / float(results.clusters["mass"].sum())),
         "Scaling:": results.scaling,
         "Dispersion:": results.dispersion,
+        **({"Weights:": "of every cluster"} if results.by_cluster else {}),
         "Starts:": f"{results.n_starts} ({start})",
         **_agreeing(results),
         "Seed:": "unknown" if given.random_state is None else str(given.random_state),
@@ -192,13 +196,23 @@ def _cluster_table(results: FittedResults) -> pd.DataFrame:
         table["mass"] = amount_cells(clusters["mass"])
     table["share"] = [percent(x) for x in share]
     table["withinss"] = amount_cells(clusters["withinss"])
+    if results.by_cluster:
+        weights = results.weights.to_numpy(dtype=float)[: len(clusters)]
+        table["features"] = [short(np.exp(entr(w).sum()), 3) for w in weights]
+        table["heaviest"] = [_heaviest(results, w) for w in weights]
     return pd.DataFrame(table, index=[f"cluster {name}" for name in clusters.index])
+
+
+def _heaviest(results: FittedResults, weights: np.ndarray) -> str:
+    """The heaviest features of one cluster in a cell."""
+    order = np.argsort(-weights, kind="stable")[:_IN_A_CELL]
+    return ", ".join(f"{one_line(results.feature_names[i])} {fixed(weights[i])}" for i in order)
 
 
 def _feature_table(results: FittedResults, top: int) -> pd.DataFrame:
     order = heaviest_first(results)[:top]
     theta = results.centroids.to_numpy(dtype=float)[:, order]
-    table = {"weight": weight_cells(results.weights.to_numpy(dtype=float)[order])}
+    table = {"weight": weight_cells(results.mean_weights.to_numpy(dtype=float)[order])}
     if results.observed is not None:
         table["missing"] = [percent(1.0 - x) for x in results.observed[order]]
     explained = variance_explained(results)
@@ -219,7 +233,7 @@ def _feature_table(results: FittedResults, top: int) -> pd.DataFrame:
 
 def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     """What a summary says of a fit in sentences."""
-    weights = results.weights.to_numpy(dtype=float)
+    weights = results.mean_weights.to_numpy(dtype=float)
     order = heaviest_first(results)
     p, k = results.n_features, results.n_clusters
     if not results.converged:
@@ -278,6 +292,12 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
             "of it which the other features do not explain (ZCA-cor, correlations shrunk by "
             f"{short(results.decorrelation.shrinkage, 2)}). Centroids are in the units of the data."
         )
+    if results.by_cluster:
+        yield (
+            "Every cluster has feature weights of its own, results.weights; those of the table of "
+            "features are their means, by mass. features, heaviest: effective features of a "
+            "cluster, and which weigh most."
+        )
     if results.observed is not None:
         yield (
             "missing: share of the rows without a value of the feature, "
@@ -297,10 +317,11 @@ def fit_notes(results: FittedResults, top: int) -> Iterable[str]:
     elif is_weighted(results):
         sums = "sums of squares" if results.families is None else "sums"
         yield f"Rows are weighted: mass, share, n and all {sums} count the weights."
+    own = ", which every row pays for the weights of its cluster" if results.by_cluster else ""
     if results.families is None:
         yield (
             "f_-inf: weighted squared distances of the rows to their centroids, summed, plus the "
-            "entropy penalty. withinss: the sum of these distances in each cluster."
+            f"entropy penalty{own}. withinss: the sum of these distances in each cluster."
         )
     yield (
         "Effective features: exponential of the entropy of the weights, from 1 (one has all the "
@@ -349,7 +370,7 @@ def _source(results: FittedResults) -> str:
 
 def heaviest_first(results: FittedResults) -> np.ndarray:
     """Positions of the features, heaviest first."""
-    return np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
+    return np.argsort(-results.mean_weights.to_numpy(dtype=float), kind="stable")
 
 
 def is_weighted(results: FittedResults) -> bool:

@@ -219,12 +219,16 @@ def no_formula(name: Any) -> Any:
     return name
 
 
-def family_name(scaling: str, dispersion: str) -> str:
+def family_name(scaling: str, dispersion: str, weights: str = "common") -> str:
     """Name of a scaling with a form of the weights.
 
     >>> family_name("none", "between")
     'raw features, between form'
+    >>> family_name("standard", "within", "cluster")
+    'standardised features with weights of every cluster'
     """
+    if weights == "cluster":
+        return f"{family_name(scaling, dispersion)} with weights of every cluster"
     name = scaling_name(scaling)
     if name == "raw":
         return f"raw features, {dispersion} form"

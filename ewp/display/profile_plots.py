@@ -1,8 +1,8 @@
 """Pictures of what clusters look like, feature by feature, as free functions on arrays.
 
-A heatmap of the centroids, parallel coordinates and silhouettes. As in `ewp.display.plots`, a
-cluster has the same colour in all of them; a function draws on the Axes it is given or on a new
-figure, and matplotlib is imported inside.
+Heatmaps of centroids and of weights of clusters, parallel coordinates and silhouettes. As in
+`ewp.display.plots`, a cluster has the same colour in all of them; a function draws on the Axes it
+is given or on a new figure, and matplotlib is imported inside.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "cluster_means",
     "heaviest_features",
+    "plot_cluster_weights",
     "plot_heatmap",
     "plot_parallel",
     "plot_silhouettes",
@@ -138,6 +139,75 @@ def plot_heatmap(
     ax.spines[:].set_visible(False)
     words = "centroids minus the mean of all rows,\nin standard deviations"
     ax.set_title(words, fontsize="small", color=INK)
+    bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.03)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def plot_cluster_weights(
+    weights: ArrayLike,
+    names: Sequence[Any] | None = None,
+    *,
+    clusters: Sequence[Any] | None = None,
+    top: int = 20,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the feature weights of every cluster as coloured cells.
+
+    Parameters
+    ----------
+    weights : array-like of shape (k, p)
+        Those features are drawn that are heaviest in any cluster, cluster by cluster.
+    names : sequence of length p, optional
+        Names of the features. By default their positions.
+    clusters : sequence of length k, optional
+        Names of the clusters. By default their positions.
+    top : int, default 20
+        Number of features to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. By default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = plot_cluster_weights([[0.1, 0.9], [0.8, 0.2]], ["a", "b"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['b', 'a']
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    w = np.asarray(weights, dtype=float)
+    order = heaviest_features(w.max(axis=0), top)
+    order = order[np.argsort(w[:, order].argmax(axis=0), kind="stable")]
+    cells, k = w[:, order].T, len(w)
+    if ax is None:
+        width = float(np.clip(3.4 + 0.55 * k, 5.0, 14.0))
+        ax = new_axes((width, height_of_rows(len(order), 1.5)))[0]
+    shades = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", PALETTE[0]])
+    # no cell has a colour of the palette, for which pages have others in the dark
+    most = 1.02 * float(w.max())
+    drawn = ax.pcolormesh(
+        cells, cmap=shades, vmin=-0.02 * most, vmax=most, edgecolors="white", linewidth=0.6
+    )
+    if k <= _MOST_WRITTEN:
+        for (row, column), value in np.ndenumerate(cells):
+            colour = _ON_DARK if value > 0.62 * most else _ON_PALE
+            shown = fixed(value) if value >= 0.005 else ""
+            place = column + 0.5, row + 0.5
+            ax.text(*place, shown, ha="center", va="center", fontsize="small", color=colour)
+    labels = np.arange(w.shape[1]) if names is None else names
+    called = np.arange(k) if clusters is None else clusters
+    ax.set_yticks(np.arange(len(order)) + 0.5, [one_line_label(labels[i]) for i in order])
+    ax.set_ylim(len(order), 0)
+    every = max(1, -(-k // 25))
+    ax.set_xticks(np.arange(k)[::every] + 0.5, [str(name) for name in called][::every])
+    ax.set_xlabel("cluster" + _hidden_note(w.mean(axis=0), order))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title("weights of the features in every cluster", fontsize="small", color=INK)
     bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.03)
     bar.outline.set_visible(False)
     return ax

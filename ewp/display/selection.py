@@ -9,7 +9,7 @@ import pandas as pd
 
 from ewp.display.axes import INK, PALETTE, despine, new_axes
 from ewp.display.evidence import SEPARATED
-from ewp.display.formatting import counted, family_name, short
+from ewp.display.formatting import counted, family_name, short, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,8 @@ _SAME_PARTITION = 0.9
 def selection_reason(record: dict[str, Any]) -> str:
     """Put a decision (`ewp.selection.decision.SelectionOutcome.record`) into two sentences."""
     chosen, other = record["chosen"], record["runner_up"]
-    name = family_name(chosen["scaling"], chosen["dispersion"])
+    # files of before know of common weights alone
+    name = family_name(chosen["scaling"], chosen["dispersion"], chosen.get("weights", "common"))
     if not np.isfinite(chosen["score"]):
         return (
             f"lambda = {short(chosen['lam'])} on {name} is the middle of the grid: there are too "
@@ -44,6 +45,14 @@ def selection_reason(record: dict[str, Any]) -> str:
     if other is not None:
         second = family_name(other["scaling"], other["dispersion"])
         text += f" Next best: lambda = {short(other['lam'])} on {second}, {short(other['score'])}."
+    if (found := record.get("advantage")) is not None:
+        text += (
+            f" Weights of every cluster {'were' if found['clear'] else 'were not'} taken: their "
+            f"partition gains {signed(found['gain'], 2)} (standard error "
+            f"{short(found['error'], 2)}) nats per row over that of common weights, "
+            f"{short(found['excess'], 2)} of its {short(found['whole'], 2)} by variances that "
+            "differ between the clusters."
+        )
     alike = record.get("alike")
     if alike is not None and alike["count"] > 1:
         text += (

@@ -264,7 +264,7 @@ def lazy_labels(
     ----------
     X : dask array or DataFrame
     *metric : ndarray
-        Centroids, weights, center, scale, as in `ewp.engine.predict.nearest_centroids`.
+        Centroids, weights, center, scale, and what else `ewp.engine.predict.FittedMetric` has.
     made : Decorrelation or None
         How the rows become the columns to which the metric belongs.
     missing : {"error", "observed"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from ewp.common.types import Array
 from ewp.data.sparse import SparseRows, has_sparse_rows
 from ewp.engine.array import ArrayEngine
 from ewp.engine.bregman import BregmanEngine
+from ewp.engine.cluster_metric import ClusterMetric, cluster_distances
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.sparse import SparseEngine
 
@@ -17,13 +19,17 @@ __all__ = ["FittedMetric", "centroid_distances", "nearest_centroids"]
 
 
 class FittedMetric(NamedTuple):
-    """Centroids, weights, means and divisors of a fit, and what stands for squared differences."""
+    """Centroids, weights, means and divisors of a fit, and what stands for squared differences.
+
+    Where every cluster has weights of its own, `price` is what these add to squared distances.
+    """
 
     theta: Array
     weights: Array
     center: Array
     scale: Array
     divergence: ColumnDivergence | None = None
+    price: Array | None = None
 
     def tangent(self) -> tuple[Array, Array, Array, Array]:
         """Centroids, weights, means and divisors of squared differences that are close to it.
@@ -58,6 +64,20 @@ def _for_new_rows(
     return engine
 
 
+def _own_distances(
+    engine: ArrayEngine, theta: Array, weights: Array, price: Array
+) -> Iterator[Array]:
+    """Distances with a metric for every centroid, block by block, arrays (k, rows)."""
+    if engine.missingness:
+        raise ValueError(
+            'X has missing values, but distances with weights="cluster" need all values of a row; '
+            "fill or drop them"
+        )
+    metric = ClusterMetric(engine.to_engine_units(theta)[None], weights[None], price[None])
+    for _, distance in cluster_distances(engine, metric):
+        yield distance[0]
+
+
 def nearest_centroids(
     X: Array | SparseRows,
     theta: Array,
@@ -65,6 +85,7 @@ def nearest_centroids(
     center: Array,
     scale: Array,
     divergence: ColumnDivergence | None = None,
+    price: Array | None = None,
 ) -> tuple[np.ndarray, Array]:
     """Nearest centroid of every row of new data.
 
@@ -75,9 +96,11 @@ def nearest_centroids(
         Centroids in data units.
     weights, center, scale : ndarray of shape (p,)
         The metric is ``sum_l weights_l ((x_l - theta_l) / scale_l)**2``; `center` only keeps
-        the arithmetic accurate.
+        the arithmetic accurate. Weights may be of shape (k, p), one metric for every centroid.
     divergence : ColumnDivergence or None
         What stands in the place of squared differences; `scale` has no part in it.
+    price : ndarray of shape (k,), optional
+        What is added to the squared distances to every centroid, with metrics of their own.
 
     Returns
     -------
@@ -86,6 +109,13 @@ def nearest_centroids(
         Squared weighted distance to the nearest centroid.
     """
     engine = _for_new_rows(X, center, scale, divergence)
+    if price is not None:
+        found = [
+            (distance.argmin(axis=0), distance.min(axis=0))
+            for distance in _own_distances(engine, theta, weights, price)
+        ]
+        labels, distance = (np.concatenate(part) for part in zip(*found, strict=True))
+        return labels, distance
     return engine.assign(engine.to_engine_units(theta), weights)
 
 
@@ -96,10 +126,13 @@ def centroid_distances(
     center: Array,
     scale: Array,
     divergence: ColumnDivergence | None = None,
+    price: Array | None = None,
 ) -> Array:
     """Squared weighted distances of new data to all centroids, an (n, k) array.
 
     Parameters are those of `nearest_centroids`.
     """
     engine = _for_new_rows(X, center, scale, divergence)
+    if price is not None:
+        return np.concatenate([d.T for d in _own_distances(engine, theta, weights, price)])
     return engine.distances(engine.to_engine_units(theta), weights)

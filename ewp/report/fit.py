@@ -59,7 +59,7 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
     dict
         Variables of the template ``fit.html``.
     """
-    order = np.argsort(-results.weights.to_numpy(dtype=float), kind="stable")
+    order = np.argsort(-results.mean_weights.to_numpy(dtype=float), kind="stable")
     features = feature_table(results)
     return {
         "kind": "fit",
@@ -77,7 +77,11 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
         "more_features": others(results, order),
         "csv": as_csv(features, order),
         "means": _means(results, order[:_MEANS]),
-        "figures": {"trace": _trace(results), "clusters": _picture(results)},
+        "figures": {
+            "trace": _trace(results),
+            "clusters": _picture(results),
+            "weights": _weights_picture(results),
+        },
         "many_rows": len(subsample(results.n_obs)) < results.n_obs,
         "start": _start(results),
         "selection": _selection(results),
@@ -92,7 +96,7 @@ def describe_fit(results: FittedResults) -> dict[str, Any]:
 
 
 def _sentence(results: FittedResults) -> str:
-    family = family_name(results.scaling, results.dispersion)
+    family = family_name(results.scaling, results.dispersion, results.fit_options.weights)
     selection = results.selection
     how = "chosen by what held-out rows gain from the clusters" if selection else "given"
     if selection and selection["criterion"] != "predictive":
@@ -182,6 +186,14 @@ def _trace(results: FittedResults) -> Markup:
     return draw(results.plot_trace, "trace", words, (4.2, 3.9))
 
 
+def _weights_picture(results: FittedResults) -> Markup | None:
+    """The weights of every cluster, where these have weights of their own."""
+    if not results.by_cluster:
+        return None
+    words = "The weights of the heaviest features in every cluster."
+    return draw(results.plot_weights, "cluster-weights", words)
+
+
 def _picture(results: FittedResults) -> Markup | None:
     """The rows in the plane, where they are at hand."""
     data = as_table(results.data)
@@ -250,7 +262,7 @@ def _diagnostics(results: FittedResults) -> list[dict[str, Any]]:
 
 def feature_table(results: FittedResults) -> pd.DataFrame:
     """Everything that is known of the features, in the order of the data."""
-    table = pd.DataFrame({"weight": results.weights.to_numpy(dtype=float)})
+    table = pd.DataFrame({"weight": results.mean_weights.to_numpy(dtype=float)})
     table.index = pd.Index([one_line(name) for name in results.feature_names], name="feature")
     if results.bootstrap_ is not None:
         found = results.bootstrap_.weight_intervals()
@@ -298,7 +310,7 @@ def others(results: FittedResults, order: np.ndarray) -> dict[str, Any] | None:
     """How many features the page does not show, and what they weigh."""
     if len(order) <= TOP:
         return None
-    weight = float(results.weights.to_numpy(dtype=float)[order[TOP:]].sum())
+    weight = float(results.mean_weights.to_numpy(dtype=float)[order[TOP:]].sum())
     return {"count": thousands(len(order) - TOP), "share": percent(weight)}
 
 

@@ -103,7 +103,7 @@ def _of_rows(labels: pd.Series, names: pd.Index) -> np.ndarray:
 
 def _of_variables(results: FittedResults, names: pd.Index) -> np.ndarray | None:
     """Weights of the variables with these names, NaN for those that were not fitted."""
-    weights = results.weights
+    weights = results.mean_weights
     if not results.named_features:
         return weights.to_numpy() if len(weights) == len(names) else None
     if not names.isin(weights.index).any():

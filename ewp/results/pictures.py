@@ -104,7 +104,7 @@ class PicturesMixin:
         spread = _spread(self)
         deviations = (self.centroids.to_numpy(dtype=float) - self.center) / spread
         names, clusters = list(self.feature_names), list(self.centroids.index)
-        weights = self.weights.to_numpy(dtype=float)
+        weights = self.mean_weights.to_numpy(dtype=float)
         return plot_heatmap(deviations, weights, names, clusters=clusters, top=top, ax=ax)
 
     def plot_parallel(self: Any, X: Any = None, ax: Axes | None = None, top: int = 8) -> Axes:
@@ -125,12 +125,14 @@ class PicturesMixin:
         """
         values, labels, mass = _weighted_rows(self, X)
         z = (values - self.center) / _spread(self)
-        names, weights = list(self.feature_names), self.weights.to_numpy(dtype=float)
+        names, weights = list(self.feature_names), self.mean_weights.to_numpy(dtype=float)
         return plot_parallel(z, labels, weights, names, mass=mass, top=top, ax=ax)
 
     @one_blas_thread()
     def plot_silhouettes(self: Any, X: Any = None, ax: Axes | None = None) -> Axes:
         """Draw the silhouettes of the rows in the weighted metric, cluster by cluster.
+
+        Where every cluster has weights of its own, the metric is that of their mean.
 
         Parameters
         ----------
@@ -144,7 +146,7 @@ class PicturesMixin:
         matplotlib.axes.Axes
         """
         values, labels, mass = _weighted_rows(self, X)
-        _, weights, _, scale = self.metric().tangent()
+        _, weights, _, scale = self.common_metric()
         columns = _uncorrelated(self, values)
         found = silhouettes(columns, labels, weights / scale**2, weight=mass)
         return plot_silhouettes(found, labels, ax=ax)
@@ -170,7 +172,7 @@ class PicturesMixin:
         check_integer("top", top, least=2)
         known = list(self.feature_names)
         if features is None:
-            chosen = heaviest_features(self.weights.to_numpy(dtype=float), top)
+            chosen = heaviest_features(self.mean_weights.to_numpy(dtype=float), top)
         else:
             unknown = [name for name in features if name not in known]
             if unknown:
@@ -183,6 +185,8 @@ class PicturesMixin:
 
     def plot_biplot(self: Any, X: Any = None, ax: Axes | None = None, top: int = 8) -> Axes:
         """Draw rows, centroids and features by the principal components of the weighted metric.
+
+        Where every cluster has weights of its own, the metric is that of their mean.
 
         Parameters
         ----------
@@ -198,7 +202,7 @@ class PicturesMixin:
         matplotlib.axes.Axes
         """
         values, labels = rows_to_draw(self, X)
-        theta, weights, center, scale = self.metric().tangent()
+        theta, weights, center, scale = self.common_metric()
         plain = self.decorrelation is None
         names = [str(name) if plain else f"{name}, decorrelated" for name in self.feature_names]
         return plot_biplot(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 
 from ewp.common.parallel import one_blas_thread
 from ewp.data.decorrelation import Decorrelation
@@ -40,6 +41,7 @@ from ewp.diagnostics.stability import StabilityResults, stability
 from ewp.display.fit_summary import summarise_fit
 from ewp.display.formatting import short
 from ewp.display.plots import plot_clusters, plot_trace, plot_weights
+from ewp.display.profile_plots import plot_cluster_weights
 from ewp.display.summary import EWPSummary, SummaryMixin
 from ewp.engine.columns import FittedFamilies, aligned_offset, check_domains
 from ewp.engine.precision import precision_for
@@ -68,8 +70,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
 
     Attributes
     ----------
-    weights : pandas.Series
-        Feature weights by feature name; they sum to 1.
+    weights : pandas.Series or pandas.DataFrame
+        Feature weights by feature name; they sum to 1. With ``weights="cluster"`` one row of them
+        per cluster.
     centroids : pandas.DataFrame
         One row per cluster, one column per feature, in the units of the data.
     labels : pandas.Series
@@ -87,9 +90,11 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         Number of MM steps.
     clusters : pandas.DataFrame
         Columns ``size`` (rows), ``mass`` (sum of sample weights) and ``withinss`` (sum of squares
-        in the weighted metric).
+        in the weighted metric). Where every cluster has weights of its own also ``price``: what
+        these add to the squared distance of a row to the cluster, see `ewp.EWP`.
     totss : float
-        Total sum of squares about the mean in the weighted metric.
+        Total sum of squares about the mean in the weighted metric, that of its cluster for every
+        row where clusters have weights of their own.
     center, scale : numpy.ndarray
         Means and divisors of the columns; the divisors are ones when the features were not scaled.
     prior : numpy.ndarray
@@ -167,7 +172,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     [30, 20]
     """
 
-    weights: pd.Series
+    weights: pd.Series | pd.DataFrame
     centroids: pd.DataFrame
     labels: pd.Series
     objective: float
@@ -258,6 +263,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             "dtype": given.dtype,
             "divergence": self.divergence,
             "offset": given.offset if isinstance(given.offset, str | None) else "array",
+            "weights": given.weights,
         }
         if self.selection is not None:
             plain["selection"] = copy.deepcopy(self.selection)
@@ -288,7 +294,21 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     @property
     def feature_names(self) -> pd.Index:
         """Names of the features, in the order of the data's columns."""
-        return self.weights.index
+        return self.centroids.columns
+
+    @property
+    def by_cluster(self) -> bool:
+        """Whether every cluster has feature weights of its own."""
+        return self.fit_options.by_cluster
+
+    @property
+    def mean_weights(self) -> pd.Series:
+        """Feature weights; where every cluster has its own, their means, by mass."""
+        if isinstance(self.weights, pd.Series):
+            return self.weights
+        mass = self.clusters["mass"].to_numpy(dtype=float)
+        mean = mass @ self.weights.to_numpy(dtype=float) / mass.sum()
+        return pd.Series(mean, index=self.feature_names, name="weight")
 
     @property
     def n_clusters(self) -> int:
@@ -298,7 +318,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return len(self.weights)
+        return len(self.feature_names)
 
     @property
     def n_obs(self) -> int:
@@ -307,7 +327,14 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
 
     @property
     def effective_features(self) -> float:
-        """Exponential of the weights' entropy: p if they are equal, 1 if one feature has it all."""
+        """Exponential of the weights' entropy: p if they are equal, 1 if one feature has it all.
+
+        Of the mean of the clusters' entropies, by mass, where they have weights of their own.
+        """
+        if self.by_cluster:
+            mass = self.clusters["mass"].to_numpy(dtype=float)
+            each = entr(self.weights.to_numpy(dtype=float)).sum(axis=1)
+            return float(np.exp(mass @ each / mass.sum()))
         w = self.weights.to_numpy(dtype=float)
         w = w[w > 0]
         return float(np.exp(-(w @ np.log(w))))
@@ -371,6 +398,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     def augment(self, X: Any = None, offset: Any = None) -> Any:
         """Append each row's cluster and its weighted distance to that cluster's centroid.
 
+        Where every cluster has weights of its own, the squared distance includes their price.
+
         Parameters
         ----------
         X : array-like or table of shape (n, p), optional
@@ -429,6 +458,9 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     def transform(self, X: Any, offset: Any = None) -> pd.DataFrame | np.ndarray:
         """Weighted distances (the square roots of d) of rows to every centroid.
 
+        Where every cluster has weights of its own, d includes their price, so that the nearest
+        centroid is the one that `predict` chooses.
+
         Parameters
         ----------
         X : array-like or table of shape (n, p)
@@ -456,8 +488,13 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
     def plot_weights(self, ax: Axes | None = None, top: int = 20) -> Axes:
         """Draw the heaviest features, see :func:`ewp.display.plots.plot_weights`.
 
-        After :meth:`EWPResults.bootstrap` with 95 % intervals.
+        After :meth:`EWPResults.bootstrap` with 95 % intervals. Where every cluster has weights of
+        its own, they are the cells of a heatmap, one column a cluster.
         """
+        if isinstance(self.weights, pd.DataFrame):
+            each, names = self.weights.to_numpy(dtype=float), list(self.feature_names)
+            clusters = list(self.weights.index)
+            return plot_cluster_weights(each, names, clusters=clusters, top=top, ax=ax)
         ends = None
         if self.bootstrap_ is not None:
             table = self.bootstrap_.weight_intervals()
@@ -484,7 +521,8 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
             Where to draw. By default a new figure.
         features : sequence of one or two feature names, optional
             The axes. By default the two heaviest features if they hold 99 % of the weight, else
-            the first two principal components in the weighted metric.
+            the first two principal components in the weighted metric (of mean weights, where
+            every cluster has its own).
 
         Returns
         -------
@@ -492,7 +530,7 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         """
         values, labels = rows_to_draw(self, X)
         names = list(self.feature_names)
-        theta, weights, center, scale = self.metric().tangent()
+        theta, weights, center, scale = self.common_metric()
         if self.decorrelation is not None and features is None:
             values = self.decorrelation.apply(values)
             names = [f"{name}, decorrelated" for name in names]
@@ -558,14 +596,15 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         return "fit.html", describe_fit(self)
 
     def __repr__(self) -> str:
-        heaviest = self.weights.sort_values(ascending=False, kind="stable").head(3)
+        heaviest = self.mean_weights.sort_values(ascending=False, kind="stable").head(3)
         sizes = [str(size) for size in self.clusters["size"].head(10)]
         outcome = "converged" if self.converged else "not converged"
+        whose = "weights of every cluster, " if self.by_cluster else ""
         return (
             f"EWPResults: {self.n_obs} observations, {self.n_features} features, "
             f"{self.n_clusters} clusters ({outcome} after {self.n_iter} iterations)\n"
             f"  lambda {short(self.lam)}, scaling {self.scaling}, dispersion {self.dispersion}, "
-            f"s0 {short(self.s0)}, objective {short(self.objective, 6)}\n"
+            f"{whose}s0 {short(self.s0)}, objective {short(self.objective, 6)}\n"
             f"  cluster sizes: {', '.join(sizes)}{', ...' if self.n_clusters > 10 else ''}\n"
             f"  {short(self.effective_features)} effective features; heaviest: "
             + ", ".join(f"{str(name)[:40]} {short(weight, 3)}" for name, weight in heaviest.items())
@@ -602,14 +641,28 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         plain = self.decorrelation is None and self.families is None
         return self.to_columns(self.checked(X, sparse="keep" if plain else "dense"), offset)
 
+    def common_metric(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """One metric of squared differences for all clusters: for pictures.
+
+        Of mean weights, where every cluster has its own; near the means, where divergences stand in
+        the place of squared differences.
+        """
+        metric = self.metric()
+        if not self.by_cluster:
+            return metric.tangent()
+        mean = self.mean_weights.to_numpy(dtype=float)
+        return metric.theta, mean, metric.center, metric.scale
+
     def metric(self) -> FittedMetric:
         """Return what predictions are made with, for the columns that `to_columns` returns."""
         theta, weights = self.centroids.to_numpy(dtype=float), self.weights.to_numpy(dtype=float)
+        price = self.clusters["price"].to_numpy(dtype=float) if self.by_cluster else None
         if self.decorrelation is None:
             divergence = None if self.families is None else self.families.divergence
-            return FittedMetric(theta, weights, self.center, self.divisors, divergence)
-        p = len(weights)
-        return FittedMetric(self.decorrelation.apply(theta), weights, np.zeros(p), np.ones(p), None)
+            return FittedMetric(theta, weights, self.center, self.divisors, divergence, price)
+        p = self.n_features
+        uncorrelated = self.decorrelation.apply(theta), weights, np.zeros(p), np.ones(p)
+        return FittedMetric(*uncorrelated, None, price)
 
     def nearest(
         self, values: np.ndarray, offset: Any = None, *, own: bool = False

@@ -38,7 +38,8 @@ __all__ = ["FORMAT_VERSION", "read", "write"]
 #: Raised when a change of the format cannot be read by older versions of the package.
 FORMAT_VERSION = 4
 #: What older versions read as well: all files but those of fits to decorrelated features, of fits
-#: to data with missing values, and of fits with other divergences than squared differences.
+#: to data with missing values, and of fits with other divergences than squared differences or with
+#: weights for every cluster.
 _PLAIN_VERSION, _DECORRELATED_VERSION, _OBSERVED_VERSION = 1, 2, 3
 _KIND = "ewp results"
 _SCALARS = {
@@ -106,7 +107,7 @@ def write(results: FittedResults, path: str | os.PathLike[str]) -> None:
 
 def _version(results: FittedResults) -> int:
     """Return the format that describes the results."""
-    if results.families is not None:
+    if results.families is not None or results.by_cluster:
         return FORMAT_VERSION
     if results.observed is not None:
         return _OBSERVED_VERSION
@@ -243,10 +244,18 @@ def _check_numbers(fields: dict[str, Any]) -> None:
         raise ValueError("sums of squares are there where they do not follow from the centroids")
     if known and not (np.isfinite(fields["within"]) & (fields["within"] >= 0)).all():
         raise ValueError("sums of squares must be finite and not negative")
-    if not np.isclose(fields["weights"].sum(), 1.0):
+    if not np.isclose(fields["weights"].to_numpy().sum(axis=-1), 1.0).all():
         raise ValueError("the weights do not sum to 1")
     if not fields["clusters"]["mass"].sum() > 0:
         raise ValueError("the clusters have no mass")
+
+
+def _unpack_weights(
+    weights: np.ndarray, features: pd.Index, clusters: pd.Index
+) -> pd.Series | pd.DataFrame:
+    if weights.ndim == 2:
+        return pd.DataFrame(weights, index=clusters, columns=features)
+    return pd.Series(weights, index=features, name="weight")
 
 
 def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -254,7 +263,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[st
     clusters = unpack_index(header["cluster_names"], "cluster_names", arrays)
     rows = unpack_index(header["rows"], "rows", arrays)
     fields: dict[str, Any] = {
-        "weights": pd.Series(arrays["weights"], index=features, name="weight"),
+        "weights": _unpack_weights(arrays["weights"], features, clusters),
         "centroids": pd.DataFrame(arrays["centroids"], index=clusters, columns=features),
         "labels": pd.Series(arrays["labels"], index=rows, name="cluster"),
     }

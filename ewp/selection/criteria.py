@@ -20,6 +20,7 @@ from ewp.data.canonical import copies_factor
 from ewp.data.splits import Fold, folds, given_folds, of_positive_weight, subsample_pairs
 from ewp.engine.families import stabilised
 from ewp.metrics import rand_index
+from ewp.selection.cluster_density import ClusterDensity
 from ewp.selection.coordinates import scoring_coordinates
 from ewp.selection.density import FoldDensity, Judgement
 from ewp.selection.family_density import Counted, FamilyDensity
@@ -74,6 +75,9 @@ class Score:
         Number of features whose means differ significantly between the clusters, where known.
     agreement : float
         Adjusted Rand index of two partitions, where the replicate makes two.
+    shared : ndarray or None
+        Values of single rows if all clusters have one scatter, where `rows` are those of clusters
+        with scatters of their own.
     """
 
     value: float
@@ -83,6 +87,7 @@ class Score:
     labels: np.ndarray | None = None
     significant_features: float = float("nan")
     agreement: float = float("nan")
+    shared: Array | None = None
 
 
 class Criterion(Protocol):
@@ -307,6 +312,12 @@ class HeldOut(NamedTuple):
         part = None if self.copies is None else self.copies[train]
         return FoldDensity(self.described[train], self.described[test], part)
 
+    def own_density(self) -> ClusterDensity:
+        """Return what judges partitions whose clusters have feature weights of their own."""
+        train, test = self.fold
+        part = None if self.copies is None else self.copies[train]
+        return ClusterDensity(self.described[train], self.described[test], part)
+
     def judge_all(self, partitions: np.ndarray) -> list[Judgement]:
         """Judge partitions of the training rows by the test rows."""
         if self.counted is None:
@@ -403,7 +414,7 @@ class Predictive(CommonPasses):
         """Fit on the training rows of all folds in common passes, and score on the test rows."""
         fitted = self.rows(X, weight).fit([one.fold.train for one in replicates], options, seeds)
         return [
-            self._judge(X, weight, *found)
+            self._judge(X, weight, options, *found)
             for found in zip(replicates, fitted.labels(), fitted.features, strict=True)
         ]
 
@@ -411,22 +422,41 @@ class Predictive(CommonPasses):
         self,
         X: Array,
         weight: Array | None,
+        options: list[FitOptions],
         replicate: HeldOut,
         partitions: np.ndarray,
         effective: Array,
     ) -> list[Score]:
         """Score the partitions that a fold's training rows gave to all rows."""
         train, test = replicate.fold
+        own = np.array([one.by_cluster for one in options])
         judgements = replicate.judge_all(partitions[:, train])
+        gains = [judged.gain for judged in judgements]
+        if own.any():
+            density = replicate.own_density()
+            for i in np.flatnonzero(own).tolist():
+                judgements[i] = density.judge(partitions[i, train])
         scores = []
-        for judged, labels, features in zip(judgements, partitions, effective, strict=True):
-            rows = np.full(len(X), np.nan)
+        for i, judged in enumerate(judgements):
+            labels, features = partitions[i], effective[i]
+            rows, shared = np.full(len(X), np.nan), None
             rows[test] = judged.gain
+            if own[i]:
+                shared = np.full(len(X), np.nan)
+                shared[test] = gains[i]
             mass = self.without_sizes(weight)
             value = np.average(judged.gain, weights=None if mass is None else mass[test])
             count = len(judged.features)
             scores.append(
-                Score(float(value), float(features), rows, replicate.copies, labels, count)
+                Score(
+                    float(value),
+                    float(features),
+                    rows,
+                    replicate.copies,
+                    labels,
+                    count,
+                    shared=shared,
+                )
             )
         return scores
 

@@ -33,6 +33,7 @@ from ewp.selection.criteria import (
     CommonPasses,
     Criterion,
     Gap,
+    HeldOut,
     OwnCriterion,
     PredictionStrength,
     Predictive,
@@ -42,10 +43,12 @@ from ewp.selection.criteria import (
 from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.search import (
     MIN_LEAD,
+    ROUNDING,
     Candidate,
     Family,
     families,
     make_candidates,
+    mean_and_error,
     score_candidates,
     within_tolerance,
 )
@@ -71,6 +74,13 @@ _SEED = 0
 #: Where features outnumber rows by far: standard errors by which a candidate may fall short of the
 #: best, and its stability of the largest.
 _WIDE_SLACK, _WIDE_CLOSE = 1.5, 0.02
+#: Part of the best score by which a penalty of weights of every cluster may fall short.
+_CLUSTER_EQUAL = 2e-3
+#: Standard errors, and part of what a partition is worth, that variances of every cluster must add
+#: for these to have weights of their own.
+_CLEAR, _PART = 2.0, 0.3
+#: Part of what a partition is worth that weights of every cluster may lose.
+_LOSS = 0.01
 #: Standard errors of the difference to the best up to which a penalty does as well.
 _ALIKE = 1.0
 
@@ -107,6 +117,9 @@ class SelectionRule:
     family_slack : float or None
         Standard errors by which the best of a family may fall short of the best of all, `slack`
         if not given.
+    decimals : int
+        Of the difference of effective numbers, as logarithms, that count; if these are equal the
+        largest penalty is taken.
     """
 
     name: str
@@ -115,6 +128,23 @@ class SelectionRule:
     stable: bool
     close: float | None = None
     family_slack: float | None = None
+    decimals: int = 2
+
+    def for_clusters(self) -> SelectionRule:
+        """Return the rule among penalties of weights of every cluster: rather a large one.
+
+        At small ones slices of one feature may have a lower objective than clusters, in all rows if
+        not in the replicates.
+        """
+        if not self.stable:
+            return self
+        return dataclasses.replace(
+            self,
+            equal=max(self.equal, _CLUSTER_EQUAL),
+            close=_WIDE_CLOSE,
+            family_slack=self.slack,
+            decimals=1,
+        )
 
     def for_wide(self) -> SelectionRule:
         """Return the rule where features outnumber rows by far: weights should tell them apart.
@@ -162,6 +192,33 @@ SELECTION_RULES = {
         SelectionRule("max", 0.0, 0.0, False),
     )
 }
+
+
+class Advantage(NamedTuple):
+    """What held-out rows gain if every cluster has feature weights of its own, in nats per row.
+
+    Attributes
+    ----------
+    gain, error : float
+        From their partition, over that of common weights, and its standard error.
+    excess, excess_error : float
+        From variances of every cluster in their partition, over common variances.
+    whole : float
+        From their partition over a single cloud.
+    """
+
+    gain: float
+    error: float
+    excess: float
+    excess_error: float
+    whole: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether clusters have variances of their own, and weights for these lose nothing."""
+        needed = max(_CLEAR * self.excess_error, _PART * self.whole, ROUNDING)
+        loss = max(_CLEAR * self.error, _LOSS * self.whole)
+        return self.gain >= -loss and self.excess > needed
 
 
 class Decision(NamedTuple):
@@ -236,11 +293,13 @@ def decide(
         mismatch = round(entry.mismatch, 2)
         return (round(entry.stability, 2), -mismatch, entry.lam)
 
+    if top.family.weights == "cluster":
+        rule = rule.for_clusters()
     rivals = [e for e in racing if e.family == top.family and rule.allows(e, top)]
     if rule.close is not None and rule.asks_stability(top):
         least = max(entry.stability for entry in rivals) - rule.close
         steady = [entry for entry in rivals if entry.stability >= least]
-        chosen = max(steady, key=lambda entry: (-round(entry.mismatch, 2), entry.lam))
+        chosen = max(steady, key=lambda entry: (-round(entry.mismatch, rule.decimals), entry.lam))
     else:
         chosen = max(rivals, key=preference)
     others = [entry for family, entry in of_family.items() if family != chosen.family]
@@ -346,6 +405,9 @@ class SelectionOutcome:
         What held-out rows say of more than one cluster, where the criterion holds rows out.
     separation : Separation or None
         What they say of the two clusters that are separated least, where that was asked.
+    advantage : Advantage or None
+        What they say of weights of every cluster, where that was open. The entries are those of the
+        weights that were chosen.
     """
 
     entries: list[Candidate]
@@ -358,6 +420,7 @@ class SelectionOutcome:
     nested: list[Score] = dataclasses.field(default_factory=list)
     evidence: Evidence | None = None
     separation: Separation | None = None
+    advantage: Advantage | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -373,11 +436,11 @@ class SelectionOutcome:
         factor : float
             How much more the data of the fit weigh than those of the choice.
         """
-        chosen, family = self.chosen, self.chosen.family
-        return options.settle(factor * chosen.lam, scale=family.scale, dispersion=family.dispersion)
+        return self.chosen.family.settle(options, factor * self.chosen.lam)
 
     def warm_starts(self, factor: float = 1.0) -> list[WarmStart]:
         """Return the partitions found on the way, for data that weigh `factor` times as much."""
+        # variances do not depend on the weight of the rows
         return [one._replace(dispersion=factor * one.dispersion) for one in self.found]
 
     def _alike(self) -> dict[str, Any] | None:
@@ -432,6 +495,9 @@ class SelectionOutcome:
             "evidence": None
             if self.evidence is None
             else {"gain": self.evidence.gain, "error": self.evidence.error},
+            "advantage": None
+            if self.advantage is None
+            else {**self.advantage._asdict(), "clear": self.advantage.clear},
             "curve": [
                 entry.record(self.criterion) | {"replicates": len(entry.scores)}
                 for entry in self.entries
@@ -475,8 +541,15 @@ def select_candidate(
     enough = criterion.has_enough_rows(group, distinct, options.n_clusters)
     total = float(len(X) if weight is None else weight.sum())
     complete = not np.isnan(X).any() and options.families is None
+    if options.weights != "common":
+        _check_criterion(criterion, options.weights)
     open_families = families(
-        options.scale, options.dispersion, total, X.shape[1], complete=complete
+        options.scale,
+        options.dispersion,
+        total,
+        X.shape[1],
+        complete=complete,
+        weights=options.weights if complete else "common",
     )
     entries = make_candidates(
         X, weight, open_families, lams, n_lams, options.prior, options.families
@@ -515,21 +588,95 @@ def select_candidate(
         )
     if has_wide_shape(*X.shape) and any(len(entry.partitions) > 1 for entry in entries):
         rule = rule.for_wide()
-    decision = decide(entries, rule, criterion.least_stability)
+    least = criterion.least_stability
+    decision, advantage = decide(entries, rule, least), None
+    if options.weights == "auto" and complete and isinstance(criterion, Predictive):
+        again = criterion.replicates(X, weight, np.random.default_rng(_SEED))
+        decision, advantage = _decide_weights(entries, rule, again, least)
+        kept = decision.chosen.family.weights
+        entries = [entry for entry in entries if entry.family.weights == kept]
     family = decision.chosen.family
+    if family.weights == "cluster":
+        rule = rule.for_clusters()
     rows = array_engine(X, weight, family.scale, options.prior, options.families)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
-    nested = nested_scores(competing(entries, criterion.least_stability))
+    nested = nested_scores(competing(entries, least))
     evidence, separation = None, None
     if criterion.over_one_cluster and options.n_clusters > 1:
+        # of clusters of one scatter: with scatters of their own heavy tails look like clusters
+        shared = [_of_one_scatter(score) for score in nested]
         by_column = options.families is not None
-        evidence = Evidence(*corrected_mean(nested), options.n_clusters, by_column)
+        evidence = Evidence(*corrected_mean(shared), options.n_clusters, by_column)
+        if advantage is not None:
+            nested = shared
         if selection.separation and isinstance(criterion, Predictive):
             again = criterion.replicates(X, weight, np.random.default_rng(_SEED))
             separation = least_separated(again, nested)
     return SelectionOutcome(
-        entries, decision, criterion, rule, total, complete, found, nested, evidence, separation
+        entries,
+        decision,
+        criterion,
+        rule,
+        total,
+        complete,
+        found,
+        nested,
+        evidence,
+        separation,
+        advantage,
     )
+
+
+def _check_criterion(criterion: Criterion, weights: str) -> None:
+    """Check that a criterion does not depend on one metric for all clusters."""
+    if criterion.name == "gap":
+        raise ValueError(
+            f'criterion="gap" compares dispersions in one metric for all clusters, which weights='
+            f'{weights!r} has not: use criterion="predictive"'
+        )
+
+
+def _of_one_scatter(score: Score) -> Score:
+    """Return a score by the model in which all clusters have one scatter."""
+    if score.shared is None:
+        return score
+    held_out = np.isfinite(score.shared)
+    copies = None if score.copies is None else score.copies[held_out]
+    value = float(np.average(score.shared[held_out], weights=copies))
+    return dataclasses.replace(score, value=value, rows=score.shared)
+
+
+def _decide_weights(
+    entries: list[Candidate], rule: SelectionRule, replicates: list[HeldOut], least: float
+) -> tuple[Decision, Advantage | None]:
+    """Choose among common weights, among weights of every cluster, and then between the two.
+
+    Clusters have weights of their own if their partition is worth no less to held-out rows than
+    that of common weights, and a good part of what it is worth lies in variances of its clusters
+    that differ, see `ewp.selection.cluster_density`.
+    """
+    common, own = (
+        decide([entry for entry in entries if entry.family.weights == weights], rule, least)
+        for weights in ("common", "cluster")
+    )
+    shape = len(replicates), len(replicates[0].described)
+    more, excess, whole = (np.full(shape, np.nan) for _ in range(3))
+    scores = zip(common.chosen.scores, own.chosen.scores, strict=True)
+    for i, (held_out, pair) in enumerate(zip(replicates, scores, strict=False)):
+        train, test = held_out.fold
+        density = held_out.own_density()
+        one, two = (np.asarray(score.labels)[train] for score in pair)
+        whole[i, test] = density.judge(two).gain
+        more[i, test] = whole[i, test] - density.judge(one).gain
+        excess[i, test] = density.excess(two)
+    copies = replicates[0].copies
+    found: list[float] = []
+    for rows in (more, excess, whole):
+        seen = np.isfinite(rows).any(axis=0)
+        mean = np.nanmean(rows[:, seen], axis=0)
+        found += mean_and_error(mean, None if copies is None else copies[seen])
+    advantage = Advantage(*found[:5])
+    return (own if advantage.clear else common), advantage
 
 
 def _describe_observed(engine: ArrayEngine, labels: np.ndarray, mass: Array, k: int) -> WarmStart:
@@ -548,7 +695,7 @@ def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmSta
     """Describe the partitions that the replicates of a candidate gave to all rows."""
     X = engine.X
     mass = np.ones(len(X)) if engine.sample_weight is None else engine.sample_weight
-    found = []
+    found, by_cluster = [], chosen.family.weights == "cluster"
     for labels in chosen.partitions[:_MOST_WARM_STARTS]:
         size = np.bincount(labels, mass, k)
         if len(size) > k or not size.all():
@@ -558,13 +705,17 @@ def _warm_starts(engine: ArrayEngine, chosen: Candidate, k: int) -> list[WarmSta
             continue
         centroids = hard_sums(labels, k, mass, X) / size[:, None]
         dispersion = np.zeros(X.shape[1])
+        each = np.zeros_like(centroids)
         for start in range(0, len(X), _ROWS):
             rows = slice(start, start + _ROWS)
             own = engine.divergence.exact(X[rows], centroids[labels[rows]])
             dispersion += mass[rows] @ own
+            if by_cluster:
+                each += hard_sums(labels[rows], k, mass[rows], own)
         if isinstance(engine, BregmanEngine):
             dispersion *= engine.dispersion_divisors
         if engine.decorrelation is not None:
             centroids = engine.decorrelation.invert(centroids)
-        found.append(WarmStart(centroids, dispersion))
+        variances = each / size[:, None] if by_cluster else None
+        found.append(WarmStart(centroids, dispersion, variances))
     return found

@@ -19,6 +19,7 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.engine.precision import DOUBLE
 from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
+from ewp.solver.cluster_batch import fit_cluster_runs
 from ewp.solver.fit import FitOptions, default_prior
 from ewp.solver.weights import RelativeEntropy
 
@@ -70,15 +71,15 @@ class CommonRows:
         self.engine = array_engine(X, weight, names=names)
         self._spaces: dict[str | None, _Space] = {None: _Space(self.engine)}
 
-    def _space(self, option: FitOptions) -> tuple[str | None, _Space]:
-        """Return the rows on which an option is fitted, and their name."""
+    def _space(self, option: FitOptions) -> tuple[str | None, bool]:
+        """Prepare the rows on which an option is fitted; their name, and what is fitted."""
         name = option.scale if option.decorrelates else None
         if name not in self._spaces:
             whole = self.engine
             self._spaces[name] = _Space(
                 array_engine(whole.X, whole.sample_weight, name, option.prior)
             )
-        return name, self._spaces[name]
+        return name, option.by_cluster
 
     def fit(
         self, parts: list[np.ndarray], options: list[FitOptions], seed: int | list[int]
@@ -95,14 +96,14 @@ class CommonRows:
             Of all parts, or one for each.
         """
         seeds = seed if isinstance(seed, list) else [seed] * len(parts)
-        names = [self._space(one)[0] for one in options]
+        names = [self._space(one) for one in options]
         spaces = []
         features = np.empty((len(parts), len(options)))
         for name in dict.fromkeys(names):
             which = np.flatnonzero([one == name for one in names])
-            space = self._spaces[name]
+            space = self._spaces[name[0]]
             found = space.fit(parts, [options[i] for i in which], seeds)
-            own = np.exp(entr(found.weights).sum(axis=1))
+            own = np.exp(entr(found.mean_weights).sum(axis=1))
             features[:, which] = own.reshape(len(parts), len(which))
             spaces.append((space.engine, found, which))
         return PartFits(spaces, features)
@@ -140,6 +141,8 @@ class _Space:
             of_part * 4 + np.tile(2 * standardise + between, len(parts)),
             RowMass(table, of_part),
         )
+        if options[0].by_cluster:
+            return fit_cluster_runs(engine, options[0].n_clusters, runs, options[0])
         return fit_runs(self._fitted_on(options[0]), options[0].n_clusters, runs, options[0])
 
     def _fitted_on(self, option: FitOptions) -> ArrayEngine:

@@ -7,6 +7,7 @@ first replicates show to be hopeless are not scored on the others. Which one is 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,10 +72,12 @@ class Family:
     scale : str or None
         As in `ewp.EWP`.
     dispersion : {"within", "between"}
+    weights : {"common", "cluster"}
     """
 
     scale: str | None
     dispersion: str = "within"
+    weights: str = "common"
 
     @property
     def scaling(self) -> str:
@@ -86,23 +89,45 @@ class Family:
         """Whether features are decorrelated."""
         return is_decorrelated(self.scale)
 
+    def settle(self, options: FitOptions, lam: float) -> FitOptions:
+        """Return options with a penalty and what the family says."""
+        return options.settle(
+            lam, scale=self.scale, dispersion=self.dispersion, weights=self.weights
+        )
+
     @property
     def rank(self) -> int:
         """Preference among families that score alike: what is simple, and free of units, first."""
-        order = ("standard", None)
+        order, own = ("standard", None), self.weights == "cluster"
+        more = (len(order) + 2) * own
         if self.scale in order:
-            return order.index(self.scale) + (self.dispersion == "between")
-        return len(order) + 1
+            return more + order.index(self.scale) + (self.dispersion == "between")
+        return more + len(order) + 1
 
 
 def families(
-    scale: str | None, dispersion: str, n: float, p: int, *, complete: bool = True
+    scale: str | None,
+    dispersion: str,
+    n: float,
+    p: int,
+    *,
+    complete: bool = True,
+    weights: str = "common",
 ) -> list[Family]:
     """Return the families that "auto" leaves open for n rows of p features, preferred ones first.
 
     Correlations are worth undoing where there are some, rows enough to know them, and no missing
     values.
     """
+    if weights != "common":
+        common = families(scale, dispersion, n, p, complete=complete)
+        # what mixes the features of all clusters is not tried unasked
+        own = [
+            dataclasses.replace(one, weights="cluster")
+            for one in common
+            if one.scale == scale or not one.decorrelates
+        ]
+        return own if weights == "cluster" else [*common, *own]
     forms = ("within", "between") if dispersion == "auto" else (dispersion,)
     found = []
     if scale in ("auto", "standard"):
@@ -176,6 +201,7 @@ class Candidate:
             "lam": self.lam,
             "scaling": self.family.scaling,
             "dispersion": self.family.dispersion,
+            "weights": self.family.weights,
             "score": self.mean,
             "se": criterion.spread(self.scores) if self.scores else float("nan"),
         }
@@ -294,10 +320,7 @@ def score_candidates(
             count = len(tasks)
         while tasks:
             wave, tasks = tasks[:count], tasks[count:]
-            settled = [
-                many.settle(entry.lam, scale=entry.family.scale, dispersion=entry.family.dispersion)
-                for entry in alive
-            ]
+            settled = [entry.family.settle(many, entry.lam) for entry in alive]
             size = criterion.at_once(pairs * len(alive))
             jobs = (
                 delayed(in_one_blas_thread)(
@@ -391,7 +414,15 @@ def within_tolerance(
 
 
 def eliminate_hopeless(alive: list[Candidate]) -> list[Candidate]:
-    """Leave out what is far below the best, as far as rows can tell."""
+    """Leave out what is far below the best, as far as rows can tell.
+
+    Common weights and weights of every cluster are judged by models of their own, and compete among
+    themselves.
+    """
+    kinds = dict.fromkeys(entry.family.weights for entry in alive)
+    if len(kinds) > 1:
+        parts = [[entry for entry in alive if entry.family.weights == kind] for kind in kinds]
+        return [entry for part in parts for entry in eliminate_hopeless(part)]
     best = max(alive, key=lambda entry: entry.mean)
     rows = [score.rows for score in best.scores if score.rows is not None]
     copies = best.scores[0].copies

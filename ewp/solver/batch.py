@@ -27,7 +27,7 @@ from ewp.solver.sparse_starts import SparseStarts
 from ewp.solver.starts import choose_starts, seed_numbers
 from ewp.solver.weights import RelativeEntropy
 
-__all__ = ["FittedRuns", "Runs", "critical_exponents", "fit_runs"]
+__all__ = ["FittedRuns", "Runs", "critical_exponents", "fit_runs", "make_rule"]
 
 #: Columns that vary in a part of the rows by less than this share of what they do in all may not
 #: vary there at all.
@@ -118,6 +118,11 @@ class FittedRuns:
     metric: Array
     objective: Array
     converged: np.ndarray
+
+    @property
+    def mean_weights(self) -> Array:
+        """Weights, (runs, p), on average where every cluster has its own."""
+        return self.weights
 
     def labels(self, engine: RowEngine) -> np.ndarray:
         """Nearest centroids of all rows in every run, a (runs, n) array."""
@@ -233,8 +238,8 @@ def _prior(engine: RowEngine, table: Array, squares: Array, prior: Array | None)
     return found
 
 
-def _make_rule(engine: RowEngine, runs: Runs, prior: Array | None) -> RelativeEntropy:
-    """Return the rule of some runs."""
+def make_rule(engine: RowEngine, runs: Runs, prior: Array | None) -> RelativeEntropy:
+    """Return the rule of some runs, whose options have this prior."""
     table, index = runs.mass.table, runs.mass.index
     squares = _squares(engine, table)
     found = _prior(engine, table, squares, prior)
@@ -277,7 +282,7 @@ def fit_runs(
     -------
     FittedRuns
     """
-    rule = _make_rule(engine, runs, options.prior)
+    rule = make_rule(engine, runs, options.prior)
     which = np.arange(len(runs))
     sparse = begin is None and options.begins_sparse(engine)
     if sparse or float(engine.n) * engine.p * k > _EVERY_RUN:

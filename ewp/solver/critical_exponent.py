@@ -41,7 +41,7 @@ _KEPT_BYTES = 40 * 2**20
 _SOFTEST = -0.1
 
 
-def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
+def engine_critical_exponent(engine: RowEngine, weights: Array, price: float = 0.0) -> float:
     """Critical exponent of an engine's data in the metric of the given weights.
 
     Parameters
@@ -49,6 +49,8 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
     engine : RowEngine
         Data, centred at their mean.
     weights : ndarray of shape (p,)
+    price : float
+        What is added to all squared distances, where every cluster has weights of its own.
 
     Returns
     -------
@@ -60,7 +62,9 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
         return -np.inf  # all rows equal: nothing can split, and no exponent is critical
     # rows count by their direction alone: a power of 2 keeps their squares within range
     length = float(weights[used] @ engine.squares[used]) / engine.total
-    root = np.ldexp(np.sqrt(weights[used]), -math.frexp(math.sqrt(length))[1])
+    power = -math.frexp(math.sqrt(length))[1]
+    root = np.ldexp(np.sqrt(weights[used]), power)
+    added = math.ldexp(price, 2 * power)
     size = max(_BLOCK_BYTES // (8 * len(used)), 16)
     starts = range(0, engine.n, size)
     prepared = engine.n * len(used) * 8 <= _KEPT_BYTES
@@ -75,6 +79,7 @@ def engine_critical_exponent(engine: RowEngine, weights: Array) -> float:
             length = engine.potentials(rows)[:, used] @ root**2
         else:
             length = np.einsum("il,il->i", block, block)
+            length += added
         # a row at the mean has no direction: it contributes nothing
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
         if engine.sample_weight is not None:

@@ -49,9 +49,9 @@ class FitOptions:
     """The options of a fit: their defaults stand here and nowhere else.
 
     The attributes are those of `ewp.EWP`, which says what they mean. As a user states them, `lam`,
-    `scale` and `dispersion` may be "auto"; `settle` puts in what was chosen. With a number for
-    `lam`, "auto" means raw features and the within form. `polish` may be an effort between none
-    and full.
+    `scale`, `dispersion` and `weights` may be "auto"; `settle` puts in what was chosen. With a
+    number for `lam`, "auto" means raw features, the within form and common weights. `polish` may
+    be an effort between none and full.
     """
 
     n_clusters: int = 2
@@ -74,6 +74,7 @@ class FitOptions:
     dtype: str | None = None
     divergence: Any = "euclidean"
     offset: Any = None
+    weights: str = "common"
 
     def settle(
         self,
@@ -81,8 +82,10 @@ class FitOptions:
         *,
         scale: str | None = "auto",
         dispersion: str = "auto",
+        weights: str = "auto",
     ) -> FitOptions:
         """Return the options with a penalty, a scaling and a form, by default those they have."""
+        given = self.weights if weights == "auto" else weights
         scaling = self.scale if scale == "auto" else scale
         form = self.dispersion if dispersion == "auto" else dispersion
         return dataclasses.replace(
@@ -90,6 +93,7 @@ class FitOptions:
             lam=self.penalty if lam is None else lam,
             scale=None if scaling == "auto" else scaling,
             dispersion="within" if form == "auto" else form,
+            weights="common" if given == "auto" else given,
         )
 
     @property
@@ -118,6 +122,11 @@ class FitOptions:
     def between(self) -> bool:
         """Whether the weights have the between form."""
         return self.dispersion == "between"
+
+    @property
+    def by_cluster(self) -> bool:
+        """Whether every cluster has weights of its own."""
+        return self.weights == "cluster"
 
     @property
     def effort(self) -> PolishEffort:
@@ -160,11 +169,13 @@ class WarmStart(NamedTuple):
 
     Both are in data units, the dispersions summed over all rows; of decorrelated features the
     dispersions are those of the uncorrelated columns, and where values are missing they are sums
-    over the observed ones.
+    over the observed ones. Where every cluster has weights of its own, `variances` of shape (k, p)
+    are those within the clusters.
     """
 
     centroids: Array
     dispersion: Array
+    variances: Array | None = None
 
 
 @dataclass
@@ -177,7 +188,7 @@ class Fit:
         Trace, objective, convergence; its centroids are in the engine's coordinates.
     centroids : ndarray of shape (k, p)
         In data units.
-    weights : ndarray of shape (p,)
+    weights : ndarray of shape (p,), or (k, p) if every cluster has its own
     partition : Partition
         Labels of the rows, and sizes, masses and sums of squares of the clusters.
     center, scale, squares : ndarray of shape (p,)
@@ -201,6 +212,8 @@ class Fit:
         are missing: they do not follow from the centroids and the clusters' masses then. Sums of
         divergences where these are not squared differences.
     divergence : BregmanDivergence
+    price : ndarray of shape (k,) or None
+        What a row of every cluster pays for its weights, where every cluster has its own.
     """
 
     solution: Solution
@@ -220,6 +233,7 @@ class Fit:
     observed: Array | None
     within: Array | None
     divergence: BregmanDivergence = SQUARED_EUCLIDEAN
+    price: Array | None = None
 
     @property
     def labels(self) -> np.ndarray:

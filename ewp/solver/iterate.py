@@ -27,6 +27,7 @@ from ewp.solver.weights import WeightRule
 __all__ = [
     "Solution",
     "Solutions",
+    "Step",
     "TraceRow",
     "centroid_step",
     "iterate",
@@ -83,7 +84,7 @@ class Solution:
     converged: bool = False
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """What a step recorded of the runs that took it."""
 
     runs: np.ndarray
@@ -115,8 +116,19 @@ class Solutions:
     objective: Array
     n_iter: np.ndarray
     converged: np.ndarray
-    steps: list[_Step] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     finish: str = "finish"
+
+    def take(self, runs: np.ndarray) -> Solutions:
+        """Return where some of the runs ended, without their traces."""
+        return Solutions(
+            self.theta[runs],
+            self.weights[runs],
+            self.objective[runs],
+            self.n_iter[runs],
+            self.converged[runs],
+            finish=self.finish,
+        )
 
     def run(self, b: int) -> Solution:
         """Return where one run ended, with its trace if one was kept."""
@@ -319,7 +331,7 @@ def iterate_runs(
             f_s, f_inf = stats.power + penalty, stats.nearest + penalty
         if trace:
             values = (s, f_s, f_inf, _entropy(weights), delta_theta, delta_weights)
-            found.steps.append(_Step(alive, np.array(values)))
+            found.steps.append(Step(alive, np.array(values)))
         if on_step is not None:
             on_step(len(alive))
         if last or done.any():

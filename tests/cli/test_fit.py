@@ -45,6 +45,18 @@ def test_fit_prints_what_the_package_finds(table, frame):
     assert result.stderr == ""
 
 
+def test_weights_of_every_cluster_are_written_one_column_each(table, frame, tmp_path):
+    asked = ("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--weights", "cluster")
+    result = run(*asked, "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    own = ewp.fit(frame.drop(columns="species"), 3, 4.5, weights="cluster", random_state=0)
+    written = pd.read_csv(tmp_path / "out" / "weights.csv", index_col="feature")
+    assert list(written.columns) == ["cluster 0", "cluster 1", "cluster 2"]
+    np.testing.assert_allclose(written.to_numpy(), own.weights.T, rtol=1e-6)
+    record = json.loads(run(*asked, "--json").stdout)
+    assert [row["a"] for row in record["weights"]] == pytest.approx(own.weights["a"].tolist())
+
+
 def test_fit_gives_json(table, frame):
     result = run("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--json")
     record = json.loads(result.stdout)

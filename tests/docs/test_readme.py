@@ -29,6 +29,7 @@ SHOWING = {
     "refine",
     "reports",
     "single_precision",
+    "subspaces",
     "test_differences",
     "uncertainty",
 }

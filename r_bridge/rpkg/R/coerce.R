@@ -355,6 +355,7 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
     stop("missing is called na.action in R: na.action = na.pass fits to the values that are there",
          call. = FALSE)
   }
+  if ("weights" %in% names(more)) refuse_weights(more$weights)
   if (!is.null(rows$missing)) more$missing <- rows$missing
   x <- rows$x
   c(list(
@@ -373,6 +374,17 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
     progress = as_flag(progress, "progress"),
     sample_weight = as_row_weights(sample_weight, rows)
   ), divergence_options(rows, divergence, offset), more)
+}
+
+# In Python `weights` says whose feature weights are; here they belong to all clusters. In many functions
+# of R it would be weights of the rows.
+refuse_weights <- function(weights) {
+  if (identical(weights, "common")) return(invisible())
+  if (is.character(weights)) {
+    stop("weights = ", shown(weights), ": feature weights of every cluster are not to be had in R; ",
+         "fit them in Python, ewp.EWP(weights=\"cluster\")", call. = FALSE)
+  }
+  stop("weights of the rows are called sample_weight", call. = FALSE)
 }
 
 # Arguments beyond those that have a place have a name.
