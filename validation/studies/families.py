@@ -15,7 +15,7 @@ from scipy.stats import nbinom, poisson
 from sklearn.cluster import KMeans
 
 import ewp
-from ewp.datasets import make_simulation2
+from ewp.datasets import make_simulation2, make_subspaces
 from validation.cells import Cell, Store
 from validation.contest import nmi
 from validation.page import Section, Table, Verdict
@@ -30,6 +30,8 @@ __all__ = [
     "families_section",
     "outliers",
     "outliers_cells",
+    "subspaces",
+    "subspaces_cells",
 ]
 
 #: Variance of counts beyond the mean, as a share of the squared mean.
@@ -37,6 +39,14 @@ EXTRA = (0.0, 0.5, 1.0)
 SHARES = (0.05, 0.1, 0.2)
 #: How often a feature says yes in one of two kinds of clusters; it says no as often in the other.
 CLEAR = (0.9, 0.85, 0.8)
+#: Clusters, features, features in which a cluster differs, and whether all differ in the same.
+SUBSPACES = {
+    "own features, k = 5, p = 30": (5, 30, 4, False),
+    "own features, k = 5, p = 60": (5, 60, 4, False),
+    "own features, k = 8, p = 40": (8, 40, 4, False),
+    "common features, k = 4, p = 20": (4, 20, 4, True),
+    "common features, k = 8, p = 40": (8, 40, 4, True),
+}
 _DRAWS = 10
 _COUNT_METHODS = (
     "known means",
@@ -48,6 +58,7 @@ _COUNT_METHODS = (
     "k-means, log",
 )
 _BINARY_METHODS = ("known means", "bernoulli", "squared differences", "k-means")
+_SUBSPACE_METHODS = ("common weights", "weights of every cluster", "chosen")
 _OUTLIER_METHODS = ("without errors", "trimmed", "not trimmed")
 
 
@@ -80,6 +91,15 @@ def outliers_cells() -> list[Cell]:
         for seed in range(_DRAWS)
         for design in ("simulation 2", "overlapping")
         for share in SHARES
+    ]
+
+
+def subspaces_cells() -> list[Cell]:
+    """Clusters in features of their own, and in common ones."""
+    return [
+        Cell("families.subspaces", {"design": design, "seed": seed}, rank=0 if seed < 1 else 3)
+        for seed in range(_DRAWS)
+        for design in SUBSPACES
     ]
 
 
@@ -168,6 +188,25 @@ def outliers(design: str, share: float, seed: int) -> dict[str, float]:
     }
 
 
+def subspaces(design: str, seed: int) -> dict[str, float]:
+    """NMI with common weights, with weights of every cluster, and with what held-out rows choose."""
+    k, p, few, common = SUBSPACES[design]
+    if common:
+        rng = np.random.default_rng([seed, 29])
+        y = rng.integers(k, size=400)
+        X = rng.standard_normal((400, p))
+        X[:, :few] += 3.0 * rng.standard_normal((k, few))[y]
+    else:
+        X, y, _ = make_subspaces(k, n=400, p=p, n_relevant=few, sd=0.2, random_state=seed)
+    fits = {
+        name: ewp.fit(X, k, weights=weights, random_state=seed)
+        for name, weights in zip(_SUBSPACE_METHODS, ("common", "cluster", "auto"), strict=True)
+    }
+    found = {name: nmi(y, one.labels) for name, one in fits.items()}
+    took = fits["chosen"].fit_options.weights == "cluster"
+    return found | {"chosen rightly": float(took != common)}
+
+
 def _table(frame: pd.DataFrame, by: list[str], names: tuple[str, ...], what: str) -> Table:
     rows = [
         (*(key if isinstance(key, tuple) else (key,)), *(mean_sd(group[one]) for one in names))
@@ -178,11 +217,12 @@ def _table(frame: pd.DataFrame, by: list[str], names: tuple[str, ...], what: str
 
 def families_section(store: Store) -> Section | None:
     """Divergences for counts and for yes or no, and trimmed fits, beside what else is done."""
-    tables = [frame_of(store, cells()) for cells in (counts_cells, binary_cells, outliers_cells)]
+    lists = (counts_cells, binary_cells, outliers_cells, subspaces_cells)
+    tables = [frame_of(store, cells()) for cells in lists]
     if any(one.empty for one in tables):
         return None
-    numbers, answers, errors = tables
-    aims = _aims(numbers, answers, errors)
+    numbers, answers, errors, spaces = tables
+    aims = _aims(numbers, answers, errors, spaces)
     reached = int(aims["reached"].sum())
     content: list[Any] = [
         Table(aims.replace({"reached": {True: "reached", False: "**missed**"}}), "Aims"),
@@ -213,6 +253,16 @@ def families_section(store: Store) -> Section | None:
         ),
         "A share of the rows lies anywhere in a box ten times as wide as the data; as many are "
         "trimmed.",
+        _table(
+            spaces,
+            ["design"],
+            (*_SUBSPACE_METHODS, "chosen rightly"),
+            f"Weights of every cluster: NMI, mean (sd) over {counted(spaces, ['design'])}",
+        ),
+        "400 rows; every cluster differs from the noise in four features of its own, or all differ "
+        "from each other in the same four. Penalty and scaling are chosen; “chosen” leaves the "
+        "kind of weights to held-out rows too, and the last column is how often they took the "
+        "kind that drew the data.",
     ]
     missed = aims.loc[~aims["reached"], "aim"].tolist()
     words = f"{reached} of {len(aims)} aims are reached" + (
@@ -221,7 +271,9 @@ def families_section(store: Store) -> Section | None:
     return Section("Beyond squared differences", Verdict("new", words), content)
 
 
-def _aims(numbers: pd.DataFrame, answers: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
+def _aims(
+    numbers: pd.DataFrame, answers: pd.DataFrame, errors: pd.DataFrame, spaces: pd.DataFrame
+) -> pd.DataFrame:
     """Aims that were set before, what was found, and whether that is enough."""
     by_extra = numbers.groupby("extra")[list(_COUNT_METHODS)].mean()
     by_clear = answers.groupby("clear")[list(_BINARY_METHODS)].mean()
@@ -230,6 +282,11 @@ def _aims(numbers: pd.DataFrame, answers: pd.DataFrame, errors: pd.DataFrame) ->
     least, most = by_extra["poisson, sizes"].min(), by_extra["squared differences"].max()
     clearest = by_clear.loc[max(CLEAR), "bernoulli"]
     behind = (by_clear["bernoulli"] - by_clear["k-means"]).min()
+    of_design = spaces.groupby("design")[[*_SUBSPACE_METHODS, "chosen rightly"]].mean()
+    shared = of_design.index.str.startswith("common")
+    own = of_design.loc[~shared, "weights of every cluster"].min()
+    lost = (of_design["weights of every cluster"] - of_design["common weights"])[shared].min()
+    right = float(spaces["chosen rightly"].mean())
     rows = [
         ("counts: poisson with sizes at least 0.95", f"lowest {least:.3f}", least >= 0.95),
         ("counts: squared differences below 0.30", f"highest {most:.3f}", most < 0.3),
@@ -240,5 +297,12 @@ def _aims(numbers: pd.DataFrame, answers: pd.DataFrame, errors: pd.DataFrame) ->
             f"lowest {kept.min():.3f}",
             bool(kept.min() >= 0.98),
         ),
+        ("features of their own: at least 0.98", f"lowest {own:.3f}", own >= 0.98),
+        (
+            "common features: at most 0.01 below common weights",
+            f"at worst {lost:+.3f}",
+            lost >= -0.01,
+        ),
+        ("kind of weights chosen rightly in at least 90 %", f"{100 * right:.0f} %", right >= 0.9),
     ]
     return pd.DataFrame(rows, columns=["aim", "found", "reached"])
