@@ -189,7 +189,7 @@ def outliers(design: str, share: float, seed: int) -> dict[str, float]:
 
 
 def subspaces(design: str, seed: int) -> dict[str, float]:
-    """NMI with common weights, with weights of every cluster, and with what held-out rows choose."""
+    """NMI with common weights, with weights of every cluster, and with what is chosen."""
     k, p, few, common = SUBSPACES[design]
     if common:
         rng = np.random.default_rng([seed, 29])
