@@ -14,8 +14,8 @@ from matplotlib import pyplot as plt
 
 import ewp
 from validation import plan
-from validation.contest import draw_starts
 from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
+from validation.same_starts import draw_starts
 from validation.studies import face_images, figures, simulations
 from validation.studies.authors_program import authors_variant
 from validation.studies.simulations import best_published, summarise, weakness

@@ -17,9 +17,9 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from validation.cells import Cell, Store
-from validation.contest import PUBLISHED, draw_starts, example, nmi
 from validation.data import MENDED, SEED, available, load, scaled
 from validation.page import Picture, Section, Verdict
+from validation.same_starts import PUBLISHED, draw_starts, example, nmi
 from validation.summaries import COLOURS, axes_row, counted, curve, frame_of
 
 __all__ = [

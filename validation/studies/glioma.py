@@ -10,9 +10,9 @@ import pandas as pd
 import ewp
 from ewp.comparison.plots import plot_partitions
 from validation.cells import Cell, Store
-from validation.contest import choose_default, draw_starts, gap_bound, tuned_default
 from validation.data import SEED, available, load
 from validation.page import Picture, Section, Table, Verdict
+from validation.same_starts import choose_default, draw_starts, gap_bound, tuned_default
 from validation.studies.figures import panels_of
 from validation.studies.hindsight import best_of_paths
 from validation.studies.real_sets import PEERS, real_cells

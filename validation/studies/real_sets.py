@@ -12,7 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from validation.cells import Cell, Store
-from validation.contest import (
+from validation.data import MENDED, SEED, WIDE, available, load
+from validation.page import Picture, Section, Table, Verdict
+from validation.published import PAPER, is_reached
+from validation.same_starts import (
     PARTS,
     PLAIN,
     TRIALS,
@@ -22,9 +25,6 @@ from validation.contest import (
     default_rows,
     gap_bound,
 )
-from validation.data import MENDED, SEED, WIDE, available, load
-from validation.page import Picture, Section, Table, Verdict
-from validation.published import PAPER, is_reached
 from validation.studies.authors_program import best_of_program
 from validation.studies.face_images import followed
 from validation.studies.hindsight import best_of_paths, curves

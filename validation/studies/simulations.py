@@ -16,7 +16,8 @@ import ewp
 from ewp.comparison.methods import EstimatorMethod
 from ewp.datasets import make_simulation1, make_simulation2
 from validation.cells import Cell, Store
-from validation.contest import (
+from validation.page import Section, Table, Verdict
+from validation.same_starts import (
     PARTS,
     PLAIN,
     PUBLISHED,
@@ -29,7 +30,6 @@ from validation.contest import (
     gap_bound,
     published_at,
 )
-from validation.page import Section, Table, Verdict
 from validation.summaries import TITLES, frame_of, mark_of, mean_sd, scores_of
 
 __all__ = [
