@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["SOURCES", "Source", "download_datasets", "read_keel"]
+__all__ = ["SOURCES", "Source", "download_datasets", "read_keel", "read_keel_text"]
 
 _GITHUB = "https://raw.githubusercontent.com"
 _KEEL = "LeoOMaia/ALG-2/cdfdb2e07a5b02b811de8d6f3c7a3f34a1b83ce6/sample_data"
@@ -103,10 +103,6 @@ SOURCES = {
 def read_keel(path: str | os.PathLike[str], columns: Iterable[str] = ()) -> pd.DataFrame:
     """Read a file of the KEEL repository, or plain lines with the class at their end.
 
-    Rows with a missing value are dropped. Columns of words become their places in alphabetical
-    order, from 1; so do the classes, which are put in the order of their values if these are
-    numbers.
-
     Parameters
     ----------
     path : path
@@ -116,9 +112,34 @@ def read_keel(path: str | os.PathLike[str], columns: Iterable[str] = ()) -> pd.D
     Returns
     -------
     DataFrame
+        Features and, as last column, ``class``, as `read_keel_text` makes them.
+    """
+    return read_keel_text(Path(path).read_text(encoding="utf-8"), path, columns)
+
+
+def read_keel_text(
+    text: str, name: str | os.PathLike[str], columns: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Make a table of the text of such a file.
+
+    Rows with a missing value are dropped. Columns of words become their places in alphabetical
+    order, from 1; so do the classes, which are put in the order of their values if these are
+    numbers.
+
+    Parameters
+    ----------
+    text : str
+    name : str or path
+        What an error calls it.
+    columns : iterable of str
+        Names of the features, if the text has no header.
+
+    Returns
+    -------
+    DataFrame
         Features and, as last column, ``class``.
     """
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    lines = text.splitlines()
     declared = [
         line.split()[1].strip("'") for line in lines if line.lower().startswith("@attribute")
     ]
@@ -130,7 +151,7 @@ def read_keel(path: str | os.PathLike[str], columns: Iterable[str] = ()) -> pd.D
     names = [*(list(columns) or declared[:-1]), "class"]
     lengths = {len(row) for row in rows}
     if lengths != {len(names)}:
-        raise ValueError(f"{path}: {len(names)} columns expected, {sorted(lengths)} found")
+        raise ValueError(f"{name}: {len(names)} columns expected, {sorted(lengths)} found")
     table = pd.DataFrame(rows, columns=names)
     table = table[~table.isin(["?", "<null>"]).any(axis=1)].reset_index(drop=True)
     return pd.DataFrame({name: _numbers(table[name], name == "class") for name in names})

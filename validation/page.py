@@ -98,11 +98,14 @@ class Section:
     verdict : Verdict
     items : list of str, Table or Picture
         In the order in which they are read; a text is a paragraph.
+    cells : str
+        From which cells it was made, in words.
     """
 
     title: str
     verdict: Verdict
     items: list[str | Table | Picture] = field(default_factory=list)
+    cells: str = ""
 
 
 @dataclass
@@ -193,6 +196,11 @@ def to_markdown(page: Page) -> str:
         ],
         columns=["", "verdict"],
     )
+    contents = [
+        f"- {name}: " + ", ".join(f"[{one.title}](#{slug(one.title)})" for one in sections)
+        for name, sections in page.parts.items()
+    ]
+    blocks += ["## Contents", "\n".join(contents)]
     blocks += ["## Verdicts", _markdown_item(Table(summary, "All sections in short"))]
     for name, sections in page.parts.items():
         blocks.append(f"## {name}")
@@ -201,5 +209,6 @@ def to_markdown(page: Page) -> str:
             blocks.append(f'<a id="{slug(one.title)}"></a>')
             blocks += [f"### {one.title}", f"**{one.verdict.kind}** {one.verdict.text}"]
             blocks += [_markdown_item(item) for item in one.items]
+            blocks += [one.cells] if one.cells else []
     blocks += ["## How this was made", *(_markdown_item(item) for item in page.ending)]
     return "\n\n".join(blocks) + "\n"
