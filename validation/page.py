@@ -22,10 +22,22 @@ from validation.table_text import markdown_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Page", "Picture", "Section", "Table", "Verdict", "slug", "to_html", "to_markdown"]
+__all__ = [
+    "Page",
+    "Picture",
+    "Section",
+    "Table",
+    "Verdict",
+    "parted",
+    "slug",
+    "to_html",
+    "to_markdown",
+]
 
 #: Columns with entries of more characters than this are texts, whose lines may be broken.
 _LONG = 36
+#: About so many characters of a verdict stand in the list of all; the rest unfolds.
+_GLANCE = 130
 
 
 def slug(title: str) -> str:
@@ -125,6 +137,27 @@ def _inline(text: str) -> str:
     return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
 
 
+def parted(text: str) -> tuple[str, str]:
+    """Part a verdict into what is read at a glance, and the rest, where a clause ends.
+
+    Examples
+    --------
+    >>> parted("it holds.")
+    ('it holds.', '')
+    >>> begin, rest = parted("it holds at k = 20, " + 40 * "and so on " + "; and at k = 100.")
+    >>> begin, rest[:9]
+    ('it holds at k = 20,', 'and so on')
+    """
+    if len(text) <= _GLANCE + 40:
+        return text, ""
+    ends = [found.end() for found in re.finditer(r"[.;:,)](?= )", text)]
+    near = [end for end in ends if end <= _GLANCE]
+    cut = near[-1] if near else text.rindex(" ", 0, _GLANCE)
+    if text[:cut].count("`") % 2 or text[:cut].count("**") % 2:
+        return text, ""
+    return text[:cut], text[cut:].lstrip()
+
+
 def _html_table(table: Table) -> str:
     texts = [table.frame[name].astype(str).str.len().max() > _LONG for name in table.frame]
 
@@ -172,6 +205,7 @@ def to_html(page: Page) -> str:
     environment.filters.update(
         item=lambda one: jinja2.utils.markupsafe.Markup(_html_item(one)),
         inline=lambda text: jinja2.utils.markupsafe.Markup(_inline(text)),
+        parted=parted,
         slug=slug,
     )
     return environment.get_template("page.html.j2").render(page=page)

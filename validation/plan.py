@@ -41,6 +41,7 @@ _LISTS = (
     theory.theory_cells,
     simulations.table1_cells,
     simulations.single_start_cells,
+    simulations.uniform_cells,
     simulations.table2_cells,
     simulations.many_clusters_cells,
     real_sets.real_cells,

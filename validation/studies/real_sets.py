@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from validation.cells import Cell, Store
 from validation.data import MENDED, SEED, WIDE, available, load
 from validation.page import Picture, Section, Table, Verdict
-from validation.published import PAPER, is_reached
+from validation.published import PAPER, TABLE3, TABLE5, is_reached
 from validation.same_starts import (
     PARTS,
     PLAIN,
@@ -28,6 +28,7 @@ from validation.same_starts import (
 from validation.studies.authors_program import best_of_program
 from validation.studies.face_images import followed
 from validation.studies.hindsight import best_of_paths, curves
+from validation.studies.peer_tables import peer_tables, printed
 from validation.summaries import TITLES, letters, mark_of, mean_sd, scores_of
 
 __all__ = [
@@ -52,7 +53,7 @@ _SETS = {
     "wine": "proline is 99.8 % of the raw variance",
     "wdbc": "rounded to three decimals; two columns are 98 % of the raw variance",
     "movement_libras": "30 repeated rows",
-    "wall_robot_4": "a time series; the paper's figure is not at hand",
+    "wall_robot_4": "a time series",
     "warpAR10P": "face images",
     "warpPIE10P": "face images",
     "GLIOMA": "log intensities, 15 % at the detection limit",
@@ -177,6 +178,12 @@ def _own(scores: pd.DataFrame, best: pd.DataFrame, program: pd.DataFrame) -> dic
     }
 
 
+def _paper(name: str) -> str:
+    """The paper's figure of a set."""
+    figure = TABLE5[name]["ewp"] if name in TABLE5 else TABLE3["ewp"]
+    return printed(figure)
+
+
 def _values(scores: pd.DataFrame, method: str) -> pd.Series:
     return scores[scores["method"] == method].set_index("trial")["nmi"]
 
@@ -188,16 +195,6 @@ def _better(group: pd.DataFrame) -> tuple[str, pd.Series]:
     scaling = group.groupby("scaling")["nmi"].mean().idxmax()
     values = group[group["scaling"] == scaling].set_index("trial")["nmi"]
     return f"{mean_sd(values)} {scaling[0]}", values
-
-
-def _peers(scores: pd.DataFrame) -> dict[str, str]:
-    """Entries of one data set for the peers."""
-    same = _values(scores, "ewp, same rows")
-    entries = {"this package": mean_sd(same)}
-    for name in PEERS:
-        text, values = _better(scores[scores["method"] == name])
-        entries[TITLES[name]] = text + mark_of(values, same)
-    return entries
 
 
 def _tally(scores: pd.DataFrame) -> str:
@@ -228,6 +225,24 @@ def _count(verdicts: dict[str, bool]) -> str:
     return f"{sum(verdicts.values())} of {len(verdicts)}"
 
 
+#: On how many of eleven sets the paper's figure was to be reached, at the best λ and automatically.
+_AIM_BEST, _AIM_AUTOMATIC = 9, 7
+
+
+def _aims(judged: dict[str, bool], automatic: dict[str, bool]) -> str:
+    """Whether the aims that were set before are reached, once all sets are judged."""
+    if min(len(judged), len(automatic)) < len(PAPER):
+        return ""
+    parts = [
+        f"{aim} at {what}: {'reached' if sum(found.values()) >= aim else 'missed'}"
+        for aim, what, found in (
+            (_AIM_BEST, "the best λ", judged),
+            (_AIM_AUTOMATIC, "the automatic one", automatic),
+        )
+    ]
+    return f" Aims of {len(PAPER)} sets, {'; '.join(parts)}."
+
+
 def table5_section(store: Store) -> Section | None:
     """NMI on the real sets."""
     scores, best, program = (
@@ -237,49 +252,60 @@ def table5_section(store: Store) -> Section | None:
     )
     if scores.empty:
         return None
-    rows, peers = [], []
+    rows = []
     judged: dict[str, bool] = {}
     own: dict[str, bool] = {}
     theirs: dict[str, bool] = {}
     automatic: dict[str, bool] = {}
     average: dict[str, bool] = {}
+    published: dict[str, bool] = {}
+    selected: dict[str, bool] = {}
     for (name, version), group in scores.groupby(["name", "version"], sort=False):
         paths, ran = (
             table[(table["name"] == name) & (table["version"] == version)]
             for table in (best, program)
         )
         label = name if version == "as it is" else f"{name}, mended"
-        paper = f"{PAPER[name]:.3f}" if name in PAPER else "–"
-        rows.append({"data": label, "paper": paper, **_own(group, paths, ran)})
-        peers.append({"data": label, **_peers(group)})
+        rows.append({"data": label, "paper": _paper(name), **_own(group, paths, ran)})
         if name not in PAPER or version == "mended":
             continue
         for verdicts, method in ((automatic, "ewp"), (average, "ewp, same rows")):
             values = _values(group, method)
             if len(values):
                 verdicts[name] = is_reached(name, values.mean())
+        chosen = _better(group[group["method"] == "ewp-published"])[1]
+        if len(chosen):
+            selected[name] = is_reached(name, chosen.mean())
         if len(ran):
             theirs[name] = is_reached(name, ran["nmi"].max())
         if len(paths) >= _ENOUGH:
             judged[name] = is_reached(name, paths["nmi"].max())
-            own[name] = is_reached(name, paths.loc[paths["variant"] == "default", "nmi"].max())
+            for verdicts, variant in ((own, "default"), (published, "published")):
+                top = paths.loc[paths["variant"] == variant, "nmi"].max()
+                verdicts[name] = is_reached(name, top)
+    columns = {
+        "authors' program, best λ": theirs,
+        "published, best λ": published,
+        "published, λ selected": selected,
+        "this, best λ": own,
+        "this, default": automatic,
+        "this, same rows": average,
+    }
+    verdicts = {what: _count(found) if found else "–" for what, found in columns.items()}
+    rows.append({"data": "**at or above the paper**", "paper": "", **verdicts})
     table = Table(
         pd.DataFrame(rows),
-        "NMI of EWP. “Best λ” is in hindsight and optimistic: the best of up to ten paths, each of "
-        "16 to 32 penalties, by its mean over the same 20 random starts (chosen by the first two "
-        "for face images; the authors' program: three paths, four starts where it is slow). “This, "
+        "NMI of EWP, the paper's beside ours. The last row says on how many sets, as they are, a "
+        "column is at or above the paper's figure. “Best λ” is in hindsight and optimistic: the "
+        "best of up to ten paths, each of 16 to 32 penalties, by its mean over the same 20 random "
+        "starts (chosen by the first two for face images; the authors' program: three paths, four starts where it is slow). “This, "
         "default” is the one fit that a user gets, nothing chosen with labels; “same rows” is mean "
         "(sd) over 20 random starts at its choices. Letters: r raw, s standardised, m divided by "
         "the range, b between form, which the paper does not have.",
     )
-    others = Table(
-        pd.DataFrame(peers),
-        "NMI of the peers from the same random rows, mean (sd) over 20 trials, at the scaling that "
-        "suits each better in hindsight (r, s). + differs from this package at 5 % (Wilcoxon), ≃ "
-        "does not.",
-    )
     below = [name for name, reached in judged.items() if not reached]
-    items: list[str | Table | Picture] = [table, others, _tally(scores)]
+    as_it_is = scores[scores["version"] == "as it is"]
+    items: list[str | Table | Picture] = [table, *peer_tables(store, as_it_is), _tally(scores)]
     if below:
         items.append(f"**Not reached on any path of either algorithm:** {', '.join(below)}.")
         items += [
@@ -305,7 +331,8 @@ def table5_section(store: Store) -> Section | None:
     found = "; ".join(text for counted, text in parts if counted)
     condition = "λ and the scaling are right, and not on every set. " if below else ""
     reached = f"NMI is at or above the paper's figure {found}." if found else ""
-    verdict = Verdict(kind if judged else "open", f"{condition}{reached}")
+    aims = _aims(judged, automatic)
+    verdict = Verdict(kind if judged else "open", f"{condition}{reached}{aims}")
     return Section("Table 5: NMI on real data", verdict, items)
 
 
