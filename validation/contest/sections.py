@@ -63,17 +63,19 @@ def scores_of_contest(store: Store) -> pd.DataFrame:
 
 
 def _wide(scores: pd.DataFrame, what: str, names: Iterable[str]) -> pd.DataFrame:
-    """A row a set or design, a column a contestant, means over draws; complete rows alone."""
+    """A row a set or design, a column a contestant: means over the draws that all have."""
     part = scores[scores["name"].isin(list(names))]
     if part.empty:
         return pd.DataFrame()
-    found = part.pivot_table(what, "name", "method", sort=False, dropna=False)
     # one that gave up has a cell without a score; one that was not run has none
-    tried = part.assign(there=1).pivot_table("there", "name", "method", "size", sort=False)
-    wanted = [one for one in tried if one not in R_PACKAGES or tried[one].notna().mean() > 0.5]
+    tried = part.assign(there=1).pivot_table("there", ["name", "seed"], "method", sort=False)
+    wanted = [one for one in tried if one not in R_PACKAGES or tried[one].notna().mean() > 0.3]
     complete = tried.index[tried[wanted].notna().all(axis=1)]
-    ordered = sorted(wanted, key=[BESIDE, DEFAULT].__contains__, reverse=True)
-    return found.reindex(complete)[ordered] if DEFAULT in wanted else pd.DataFrame()
+    if DEFAULT not in wanted or complete.empty:
+        return pd.DataFrame()
+    kept = part.set_index(["name", "seed"]).loc[complete].reset_index()
+    found = kept.pivot_table(what, "name", "method", sort=False, dropna=False)
+    return found[sorted(wanted, key=[BESIDE, DEFAULT].__contains__, reverse=True)]
 
 
 def _ranked(table: pd.DataFrame) -> pd.DataFrame:

@@ -298,10 +298,11 @@ def table5_section(store: Store) -> Section | None:
         "NMI of EWP, the paper's beside ours. The last row says on how many sets, as they are, a "
         "column is at or above the paper's figure. “Best λ” is in hindsight and optimistic: the "
         "best of up to ten paths, each of 16 to 32 penalties, by its mean over the same 20 random "
-        "starts (chosen by the first two for face images; the authors' program: three paths, four starts where it is slow). “This, "
-        "default” is the one fit that a user gets, nothing chosen with labels; “same rows” is mean "
-        "(sd) over 20 random starts at its choices. Letters: r raw, s standardised, m divided by "
-        "the range, b between form, which the paper does not have.",
+        "starts (chosen by the first two for face images; the authors' program: three paths, four "
+        "starts where it is slow). “This, default” is the one fit that a user gets, nothing chosen "
+        "with labels; “same rows” is mean (sd) over 20 random starts at its choices. Letters: r "
+        "raw, s standardised, m divided by the range, b between form, which the paper does not "
+        "have.",
     )
     below = [name for name, reached in judged.items() if not reached]
     as_it_is = scores[scores["version"] == "as it is"]
