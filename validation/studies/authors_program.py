@@ -51,7 +51,7 @@ def path_cells() -> list[Cell]:
                 "lams": 16 if name in _BRIEFLY else 32,
                 "count": 4 if name in _BRIEFLY else 20,
             },
-            rank=0 if name in ("iris", "wine") else 3,
+            rank=0 if name == "iris" else 3,
             chooses=False,
         )
         for name, data in available().items()

@@ -61,7 +61,7 @@ def path_cells() -> list[Cell]:
 
 
 def _rank_best(name: str, scaling: str, form: str) -> int:
-    if name in ("iris", "wine") and scaling != "range":
+    if name == "iris" and scaling != "range":
         return 0
     if name in WIDE:
         return 4 if scaling != "range" and form == "within" else 7
