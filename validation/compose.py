@@ -23,6 +23,7 @@ from r_bridge import check
 from validation import plan
 from validation.archive import Watch, is_earlier
 from validation.cells import Cell, Store
+from validation.contest import chosen_numbers
 from validation.contest import sections as contest
 from validation.digest import source_digest
 from validation.page import Page, Picture, Section, Table, to_html, to_markdown
@@ -63,7 +64,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
     "The contest": (
         contest.real_section,
         contest.designs_section,
-        contest.numbers_section,
+        chosen_numbers.numbers_section,
     ),
     "The paper's figures": (
         figures.figure1_section,

@@ -10,7 +10,15 @@ import pytest
 
 from tests.support.sections import Given, frame
 from validation import digest
-from validation.contest import contestants, ranks, reasons, registry, sections, sources
+from validation.contest import (
+    chosen_numbers,
+    contestants,
+    ranks,
+    reasons,
+    registry,
+    sections,
+    sources,
+)
 from validation.contest.designs import CORRELATED, DESIGNS, WIDE, recipe
 from validation.contest.reasons import REASONS, reason_of
 from validation.studies import contest
@@ -265,7 +273,7 @@ def test_where_the_default_is_behind_the_reason_is_given():
         return found
 
     section = sections.real_section(Given(behind))
-    losses = frame(section, 1)
+    losses = frame(section, 2)
     assert losses["data"].tolist() == ["wine"]
     assert losses[["by", "reason"]].iloc[0].tolist() == ["Ward", "scaling"]
 
@@ -290,7 +298,7 @@ def test_chosen_numbers_are_compared_with_the_classes():
             return {"k-means, silhouette": {**found, "k": 2}}
         return None
 
-    section = sections.numbers_section(Given(chosen))
+    section = chosen_numbers.numbers_section(Given(chosen))
     if section is None:
         pytest.skip("R is needed for the other methods' numbers")
     every = frame(section, 1).set_index("data")

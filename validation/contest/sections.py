@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from validation.cells import Store
 from validation.contest import registry
-from validation.contest.contestants import BESIDE, DEFAULT, NUMBERS, R_PACKAGES
+from validation.contest.contestants import BESIDE, DEFAULT, R_PACKAGES
 from validation.contest.designs import CORRELATED, DESIGNS, WIDE
 from validation.contest.ranks import (
     TIE,
@@ -21,15 +22,20 @@ from validation.contest.ranks import (
 )
 from validation.contest.reasons import REASONS, reason_of
 from validation.page import Picture, Section, Table, Verdict
-from validation.studies.contest import contest_cells, number_cells, reason_cells
+from validation.studies.contest import contest_cells, reason_cells
 from validation.studies.structure import Aim, texts
+from validation.summaries import counted
 
-__all__ = ["designs_section", "numbers_section", "real_section", "scores_of_contest"]
+__all__ = ["designs_section", "real_section", "scores_of_contest"]
 
 #: A contestant that is further ahead than this has beaten the default clearly.
 FAR = 0.05
 #: Aims in correlated noise, and where p ≫ n the share of sparcl's NMI; level of Friedman's test.
 _CORRELATED, _SHARE, _LEVEL = 0.9, 0.95, 0.05
+#: Origins of the sets that other sections use too.
+_KNOWN = ("the paper", "further files")
+#: Contestants of R that were run on fewer of the sets are left out.
+_RARE = 0.15
 _SPARSE = "sparse k-means, gap"
 _SHORT = {
     DEFAULT: "ewp",
@@ -67,15 +73,27 @@ def _wide(scores: pd.DataFrame, what: str, names: Iterable[str]) -> pd.DataFrame
     part = scores[scores["name"].isin(list(names))]
     if part.empty:
         return pd.DataFrame()
-    # one that gave up has a cell without a score; one that was not run has none
-    tried = part.assign(there=1).pivot_table("there", ["name", "seed"], "method", sort=False)
-    wanted = [one for one in tried if one not in R_PACKAGES or tried[one].notna().mean() > 0.3]
-    complete = tried.index[tried[wanted].notna().all(axis=1)]
-    if DEFAULT not in wanted or complete.empty:
+    kept, wanted = _complete(part)
+    if DEFAULT not in wanted or kept.empty:
         return pd.DataFrame()
-    kept = part.set_index(["name", "seed"]).loc[complete].reset_index()
     found = kept.pivot_table(what, "name", "method", sort=False, dropna=False)
     return found[sorted(wanted, key=[BESIDE, DEFAULT].__contains__, reverse=True)]
+
+
+def _complete(part: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of those sets and draws that all contestants have, and the contestants."""
+    # one that gave up has a cell without a score; one that was not run has none
+    tried = part.assign(there=1).pivot_table("there", ["name", "seed"], "method", sort=False)
+    wanted = [one for one in tried if one not in R_PACKAGES or tried[one].notna().mean() > _RARE]
+    whole = tried.index[tried[wanted].notna().all(axis=1)]
+    return part.set_index(["name", "seed"]).loc[whole].reset_index(), wanted
+
+
+def _draws(store: Store) -> str:
+    """How many draws of the designs all contestants have."""
+    scores = scores_of_contest(store)
+    part = scores[scores["name"].isin(list(DESIGNS))]
+    return counted(_complete(part)[0].drop_duplicates(["name", "seed"]), "name")
 
 
 def _ranked(table: pd.DataFrame) -> pd.DataFrame:
@@ -142,9 +160,17 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(given[:-1])} and {given[-1]}"
 
 
-def _losses(store: Store, nmi: pd.DataFrame) -> list[str | Table]:
+#: Reasons in the groups in which a verdict counts them.
+_GROUPS = {
+    "the choice of λ, scaling or form": ("penalty", "scaling", "form"),
+    "the objective, which prefers other clusters": ("objective", "model"),
+    "the search": ("search",),
+}
+
+
+def _explained(store: Store, nmi: pd.DataFrame) -> pd.DataFrame:
     """Where some contestant is clearly ahead of the default, and why."""
-    kept: dict[str, list[dict]] = {}
+    kept: dict[str, list[dict[str, Any]]] = {}
     for cell, value in store.finished(reason_cells()):
         kept.setdefault(cell.inputs["name"], []).append(value)
     others = _ranked(nmi).drop(columns=DEFAULT)
@@ -153,22 +179,24 @@ def _losses(store: Store, nmi: pd.DataFrame) -> list[str | Table]:
     for name in nmi.index[best - nmi[DEFAULT] > FAR]:
         found = kept.get(name, [])
         names = [reason_of(one, best[name] - FAR) for one in found]
-        top = max((row["nmi"] for one in found for row in one["others"]), default=np.nan)
+        tops = [max(row["nmi"] for row in (one["own"], *one["others"])) for one in found]
         rows.append(
             {
                 "data": name,
                 "ewp": f"{nmi.loc[name, DEFAULT]:.3f}",
                 "best": f"{best[name]:.3f}",
                 "by": others.loc[name].idxmax(),
-                "ewp at its best": "–" if np.isnan(top) else f"{top:.3f}",
+                "ewp at its best": f"{np.mean(tops):.3f}" if tops else "–",
                 "reason": _listed(dict.fromkeys(names)) if names else "–",
             }
         )
-    if not rows:
+    return pd.DataFrame(rows)
+
+
+def _losses(table: pd.DataFrame) -> list[str | Table]:
+    """Table of the clear losses, and what the reasons mean."""
+    if table.empty:
         return [f"No contestant is more than {FAR} ahead of the default anywhere."]
-    table = pd.DataFrame(rows)
-    counted = table["reason"].value_counts()
-    words = "; ".join(f"{count} × {name}" for name, count in counted.items())
     meaning = "; ".join(f"**{name}**: {what}" for name, what in REASONS.items())
     return [
         Table(
@@ -176,9 +204,67 @@ def _losses(store: Store, nmi: pd.DataFrame) -> list[str | Table]:
             f"Where the best of all others is more than {FAR} ahead of the default. “ewp at its "
             "best” is in hindsight, over every second candidate that the default had before it",
         ),
-        f"Reasons, by fits started at the classes and fits at the candidates that were not chosen "
-        f"({words}). {meaning}. The first that applies is given.",
+        "Reasons, by fits started at the classes and by fits at the candidates that were not "
+        f"chosen: {meaning}. The first that applies is given; the aim is to be within {FAR} of the "
+        "best contestant, itself picked in hindsight.",
     ]
+
+
+def _why(table: pd.DataFrame, sets: int) -> str:
+    """Count the reasons in a sentence."""
+    if table.empty:
+        return f" No contestant is more than {FAR} ahead of it on any."
+    counts = {what: int(table["reason"].isin(names).sum()) for what, names in _GROUPS.items()}
+    known = "; ".join(f"{what} ({count})" for what, count in counts.items() if count)
+    never = "" if counts["the search"] else "; never the search"
+    why = f", because of {known}{never}" if known else ""
+    return (
+        f" The best of all others, picked in hindsight, is more than {FAR} ahead on {len(table)} "
+        f"of {sets}{why}."
+    )
+
+
+def _unseen(nmi: pd.DataFrame) -> str:
+    """How the default does on the sets that no other section uses, in a sentence."""
+    part = _ranked(nmi).loc[[one for one in nmi.index if registry.SETS[one].origin not in _KNOWN]]
+    if part.empty:
+        return ""
+    means, ranks = part.mean(), mean_ranks(part)
+    others = means.drop(DEFAULT), ranks.drop(DEFAULT)
+    return (
+        f" On the {len(part)} sets that no other section uses it has mean NMI "
+        f"{means[DEFAULT]:.3f} (best other: {others[0].idxmax()} {others[0].max():.3f}) and mean "
+        f"rank {ranks[DEFAULT]:.2f} ({others[1].idxmin()} {others[1].min():.2f})."
+    )
+
+
+def _halves(nmi: pd.DataFrame) -> Table:
+    """Means and ranks on the sets of the sections above, and on those that are only here."""
+    known = [name for name in nmi.index if registry.SETS[name].origin in _KNOWN]
+    rows = []
+    for what, names in (
+        ("the paper's and further files, used in other sections", known),
+        ("all others, which are only here", nmi.index.difference(known, sort=False)),
+    ):
+        part = _ranked(nmi).loc[names]
+        if part.empty:
+            continue
+        means, ranks = part.mean(), mean_ranks(part)
+        others = means.drop(DEFAULT), ranks.drop(DEFAULT)
+        rows.append(
+            {
+                "sets": what,
+                "number": str(len(part)),
+                "ewp, mean NMI": f"{means[DEFAULT]:.3f}",
+                "best other": f"{others[0].max():.3f} ({others[0].idxmax()})",
+                "ewp, mean rank": f"{ranks[DEFAULT]:.2f}",
+                "best other rank": f"{others[1].min():.2f} ({others[1].idxmin()})",
+            }
+        )
+    return Table(
+        pd.DataFrame(rows),
+        "The same on the sets that the package was developed with, and on others",
+    )
 
 
 def _entries(nmi: pd.DataFrame, about: Callable[[str], dict[str, str]]) -> pd.DataFrame:
@@ -213,10 +299,10 @@ def _judge(nmi: pd.DataFrame) -> list[Aim]:
     return found
 
 
-def _verdict(aims: list[Aim], lead: str) -> Verdict:
+def _verdict(aims: list[Aim], lead: str, ending: str) -> Verdict:
     words = {True: "reached", False: "missed", None: "open"}
     said = "; ".join(f"{what}: {words[state]} ({found})" for what, found, state in aims)
-    return Verdict("new", f"{lead} {said}.")
+    return Verdict("new", f"{lead} {said}.{ending}")
 
 
 def _tables(store: Store, names: Iterable[str]) -> list[pd.DataFrame]:
@@ -230,7 +316,7 @@ def real_section(store: Store) -> Section | None:
     if nmi.empty:
         return None
     text, picture = _ranks(nmi, "contest_real", "real sets")
-    aims = _judge(nmi)
+    aims, behind = _judge(nmi), _explained(store, nmi)
     against = tally(_ranked(nmi), DEFAULT, FAR)
     least = against["wins"] - against["losses"]
     lead = (
@@ -241,7 +327,7 @@ def real_section(store: Store) -> Section | None:
     absent = f" Not at hand here: {_listed(missing)}." if missing else ""
     return Section(
         "The contest on real sets",
-        _verdict(aims, lead),
+        _verdict(aims, lead, _unseen(nmi) + _why(behind, len(nmi))),
         [
             _WHO,
             Table(
@@ -250,9 +336,10 @@ def real_section(store: Store) -> Section | None:
                 f"{TIE}) and loses against each. Seconds are CPU time on one thread, choices of "
                 "bounds, models and penalties included",
             ),
+            _halves(nmi),
             text,
             picture,
-            *_losses(store, nmi),
+            *_losses(behind),
             Table(
                 _entries(nmi, _of_set),
                 "NMI on every set, at the number of its classes. Sets of more than 2,000 rows are "
@@ -270,9 +357,9 @@ def designs_section(store: Store) -> Section | None:
     nmi, ari, seconds = _tables(store, DESIGNS)
     if nmi.empty:
         return None
-    draws = scores_of_contest(store).query("name in @DESIGNS").groupby("name")["seed"].nunique()
+    draws = _draws(store)
     text, picture = _ranks(nmi, "contest_designs", "designs")
-    aims = _judge(nmi)
+    aims, behind = _judge(nmi), _explained(store, nmi)
     correlated = nmi.index.intersection([one.__name__ for one in CORRELATED])
     wide = nmi.index.intersection([one.__name__ for one in WIDE])
     if len(correlated):
@@ -295,7 +382,7 @@ def designs_section(store: Store) -> Section | None:
         )
     return Section(
         "The contest on simulated designs",
-        _verdict(aims, f"on {len(nmi)} designs, {draws.min()} draws of each:"),
+        _verdict(aims, f"on {len(nmi)} designs, {draws} of each:", _why(behind, len(nmi))),
         [
             Table(
                 _summary(nmi, ari, seconds),
@@ -303,71 +390,7 @@ def designs_section(store: Store) -> Section | None:
             ),
             text,
             picture,
-            *_losses(store, nmi),
+            *_losses(behind),
             Table(_entries(nmi, _of_design), "Mean NMI in every design, at the true k", 1),
-        ],
-    )
-
-
-def numbers_section(store: Store) -> Section | None:
-    """The number of clusters chosen, and what the partitions are then worth."""
-    rows = []
-    for cell, value in store.finished(number_cells()):
-        for method, found in value.items():
-            rows.append({"name": cell.inputs["name"], "method": method, **found})
-    if not rows:
-        return None
-    found = pd.DataFrame(rows).astype({"nmi": float, "ari": float})
-    counts = {name: registry.fetch(name, registry.at_hand()[name])[1].max() + 1
-              for name in found["name"].unique()}  # fmt: skip
-    found["off"] = found["k"] - found["name"].map(counts)
-    whole = found.groupby("name")["method"].transform("nunique") == found["method"].nunique()
-    groups = found[whole].groupby("method")
-    if not groups.ngroups:
-        return None
-    sets = int(groups.size().max())
-    table = pd.DataFrame(
-        {
-            "mean NMI": groups["nmi"].mean().map("{:.3f}".format),
-            "mean ARI": groups["ari"].mean().map("{:.3f}".format),
-            "right k, %": (100 * groups["off"].agg(lambda off: (off == 0).mean())).map(
-                "{:.0f}".format
-            ),
-            "within one, %": (100 * groups["off"].agg(lambda off: (off.abs() <= 1).mean())).map(
-                "{:.0f}".format
-            ),
-            "k = 1, %": (100 * groups["k"].agg(lambda k: (k == 1).mean())).map("{:.0f}".format),
-            "mean k": groups["k"].mean().map("{:.1f}".format),
-            "median s": groups["seconds"].median().map("{:.1f}".format),
-        }
-    )
-    by_ari, by_nmi = groups["ari"].mean(), groups["nmi"].mean()
-    place = int((by_ari > by_ari[DEFAULT]).sum()) + 1
-    right = groups["off"].agg(lambda off: (off == 0).mean())
-    every = found[whole].pivot_table("k", "name", "method", sort=False).astype(int).astype(str)
-    every.insert(0, "classes", [str(counts[name]) for name in every.index])
-    return Section(
-        "The contest with chosen numbers of clusters",
-        Verdict(
-            "new",
-            f"on {sets} real sets `select_k` takes the number of classes on "
-            f"{100 * right[DEFAULT]:.0f} % (the others {100 * right.drop(DEFAULT).min():.0f} to "
-            f"{100 * right.drop(DEFAULT).max():.0f} %); mean NMI {by_nmi[DEFAULT]:.3f}, the best "
-            f"other {by_nmi.drop(DEFAULT).max():.3f}; by mean ARI it is number {place} of "
-            f"{len(table)}. Where it finds no evidence for clusters, k = 1 and both are 0.",
-        ),
-        [
-            Table(
-                table.sort_values("mean NMI", ascending=False).reset_index(),
-                f"k among {NUMBERS[0]} to {NUMBERS[-1]}, on sets of at most {NUMBERS[-1]} classes "
-                "and 500 features: `ewp.select_k`; k-means with the largest silhouette (2 to 9); "
-                "mixtures with full covariances and mclust by BIC. “Within one” counts numbers "
-                "that are right or off by one",
-            ),
-            Table(
-                every.rename_axis("data").reset_index(),
-                "The chosen numbers. Classes are what somebody has named; that there are as many "
-                "clusters is no truth, but the same measure for all",
-            ),
         ],
     )
