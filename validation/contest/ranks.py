@@ -165,7 +165,7 @@ def draw_ranks(ranks: pd.Series, difference: float, own: str) -> Figure:
     ordered = ranks.sort_values()
     groups = cliques(ranks, difference)
     places = {name: i for i, name in enumerate(ordered.index)}
-    figure, ax = plt.subplots(figsize=(6.4, 0.34 * len(ordered) + 1.1), layout="constrained")
+    figure, ax = plt.subplots(figsize=(5.2, 0.3 * len(ordered) + 1.0), layout="constrained")
     colours = [PALETTE[0] if name == own else "#555555" for name in ordered.index]
     ax.hlines(range(len(ordered)), 1, ordered, color="#dddddd", lw=0.8)
     ax.scatter(ordered, range(len(ordered)), c=colours, s=34, zorder=3)
