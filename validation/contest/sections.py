@@ -26,7 +26,13 @@ from validation.studies.contest import contest_cells, reason_cells
 from validation.studies.structure import Aim, texts
 from validation.summaries import counted
 
-__all__ = ["designs_section", "real_section", "scores_of_contest"]
+__all__ = [
+    "aims_of_designs",
+    "aims_on_sets",
+    "designs_section",
+    "real_section",
+    "scores_of_contest",
+]
 
 #: A contestant that is further ahead than this has beaten the default clearly.
 FAR = 0.05
@@ -352,14 +358,18 @@ def real_section(store: Store) -> Section | None:
     )
 
 
-def designs_section(store: Store) -> Section | None:
-    """All contestants on the simulated designs."""
-    nmi, ari, seconds = _tables(store, DESIGNS)
+def aims_on_sets(store: Store) -> list[Aim]:
+    """Aims on the real sets, and whether they are reached; none without cells."""
+    nmi = _tables(store, registry.SETS)[0]
+    return [] if nmi.empty else _judge(nmi)
+
+
+def aims_of_designs(store: Store) -> list[Aim]:
+    """Aims on the simulated designs, and whether they are reached; none without cells."""
+    nmi = _tables(store, DESIGNS)[0]
     if nmi.empty:
-        return None
-    draws = _draws(store)
-    text, picture = _ranks(nmi, "contest_designs", "designs")
-    aims, behind = _judge(nmi), _explained(store, nmi)
+        return []
+    aims = _judge(nmi)
     correlated = nmi.index.intersection([one.__name__ for one in CORRELATED])
     wide = nmi.index.intersection([one.__name__ for one in WIDE])
     if len(correlated):
@@ -380,6 +390,17 @@ def designs_section(store: Store) -> Section | None:
                 bool(share.min() >= _SHARE),
             )
         )
+    return aims
+
+
+def designs_section(store: Store) -> Section | None:
+    """All contestants on the simulated designs."""
+    nmi, ari, seconds = _tables(store, DESIGNS)
+    if nmi.empty:
+        return None
+    draws = _draws(store)
+    text, picture = _ranks(nmi, "contest_designs", "designs")
+    aims, behind = aims_of_designs(store), _explained(store, nmi)
     return Section(
         "The contest on simulated designs",
         _verdict(aims, f"on {len(nmi)} designs, {draws} of each:", _why(behind, len(nmi))),
