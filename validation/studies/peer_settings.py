@@ -185,7 +185,8 @@ def _cells() -> list[Cell]:
 
 def _worded(method: str, setting: float, inputs: dict[str, Any]) -> str:
     version = inputs["version"] if inputs["version"] in _VARIANTS[1:] else ""
-    words = (_WORDS[method].format(setting), inputs["scaling"], version)
+    setting_in_words = _WORDS[method].format(setting).replace("-", "−")
+    words = (setting_in_words, inputs["scaling"], version)
     return ", ".join(word for word in words if word)
 
 

@@ -111,7 +111,8 @@ def peer_table(store: Store, scores: pd.DataFrame, method: str) -> list[str | Ta
         "rows. + and ≃ are the paper's marks against its EWP, and ours against this package from "
         "the same rows"
     )
-    text = f"**{TITLES[method]}** is {' and '.join(words)}; another setting explains {explained}."
+    rest = f"; another setting explains {explained} of the others" if explained else ""
+    text = f"**{TITLES[method]}** is {' and '.join(words)}{rest}."
     return [Table(pd.DataFrame(rows), caption), text]
 
 
