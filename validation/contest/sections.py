@@ -220,7 +220,9 @@ def _why(table: pd.DataFrame, sets: int) -> str:
     """Count the reasons in a sentence."""
     if table.empty:
         return f" No contestant is more than {FAR} ahead of it on any."
-    counts = {what: int(table["reason"].isin(names).sum()) for what, names in _GROUPS.items()}
+    # of several draws with several reasons the first one counts
+    first = table["reason"].str.extract(r"(\w+)", expand=False)
+    counts = {what: int(first.isin(names).sum()) for what, names in _GROUPS.items()}
     known = "; ".join(f"{what} ({count})" for what, count in counts.items() if count)
     never = "" if counts["the search"] else "; never the search"
     why = f", because of {known}{never}" if known else ""
