@@ -56,11 +56,13 @@ def numbers_section(store: Store) -> Section | None:
     place = int((by_ari > by_ari[DEFAULT]).sum()) + 1
     every = kept.pivot_table("k", "name", "method", sort=False).astype(int).astype(str)
     every.insert(0, "classes", [str(counts[name]) for name in every.index])
+    done, planned = kept["name"].nunique(), len({one.inputs["name"] for one in number_cells()})
+    sets = f"{done} real sets" if done == planned else f"{done} of {planned} real sets so far"
     return Section(
         "The contest with chosen numbers of clusters",
         Verdict(
             "new",
-            f"on {kept['name'].nunique()} real sets `select_k` takes the number of classes on "
+            f"on {sets} `select_k` takes the number of classes on "
             f"{_percent(right)[DEFAULT]} % (the others on {others.iloc[0]} to {others.iloc[-1]} "
             f"%); mean NMI {by_nmi[DEFAULT]:.3f}, the best other {by_nmi.drop(DEFAULT).max():.3f}; "
             f"by mean ARI it is number {place} of {len(table)}. Where it finds no evidence for "
