@@ -54,9 +54,10 @@ docs: $(VENV)/.installed-dev ## Build the documentation, build/docs/index.html
 	@echo 'The documentation is in build/docs/index.html'
 
 .PHONY: validate
-validate: $(VENV)/.installed-dev $(VENV)/.installed-r ## Make the paper's evidence again (FULL=1: hours, can be resumed)
+validate: $(VENV)/.installed-dev $(VENV)/.installed-r $(VENV)/.installed-validation ## Make the paper's evidence again (FULL=1: hours, can be resumed)
 	$(RUN) -m validation.run $(if $(FULL),--full) $(if $(RESUME),--resume) $(if $(DATA),--data '$(DATA)') \
 		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(JOBS),--jobs $(JOBS)) \
+		$(if $(ONLY),--only $(ONLY)) $(if $(KEPT),--kept) \
 		$(if $(ADOPT),--adopt $(ADOPT)) $(if $(BEFORE),--before '$(BEFORE)')
 
 .PHONY: format
@@ -87,6 +88,10 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 $(VENV)/.installed-bench: pyproject.toml $(VENV)/.installed-dev
 	$(PIP_INSTALL) --editable '.[bench]' || echo 'Not all peers can be installed here: see above'
 	@touch $@
+
+# Data sets of the contest, and needed for nothing else: without them it has fewer sets.
+$(VENV)/.installed-validation: pyproject.toml $(VENV)/.installed-dev
+	$(PIP_INSTALL) --editable '.[validation]' && touch $@ || echo 'Not all data sets of the contest can be had here'
 
 # The script makes the file itself, once R can be called: without R it is asked again every time.
 $(VENV)/.installed-r: pyproject.toml .ci/setup-r $(VENV)/.installed-dev

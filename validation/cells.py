@@ -3,7 +3,8 @@
 A cell is a function of one of `validation.studies` and its inputs. The name of its file is a hash
 of these and of the code (`validation.digest`): what is on disk is what the code at hand would find.
 A cell in which nothing is chosen automatically does not depend on the code that chooses, and may
-not call it. An interruption loses the cell under way.
+not call it. Nor does one of other packages' methods depend on the code of `ewp`, in which it may
+fit nothing. An interruption loses the cell under way.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ __all__ = ["Cell", "Store", "has_sparcl"]
 
 #: The function through which all choices go, where the estimator finds it.
 _GATE = "ewp.fitting.select_candidate"
+#: What every method of `ewp` makes of its rows before all else.
+_ENGINE = "ewp.engine.array.ArrayEngine.__init__"
 
 
 @cache
@@ -56,6 +59,8 @@ class Cell:
         Cells of a lower rank are computed first; it is no part of the key.
     chooses : bool
         Whether penalties may be chosen in it.
+    foreign : bool
+        Whether other packages' methods compute it, so that the code of `ewp` is no part of the key.
     needs_sparcl : bool
         Whether it calls R's sparcl, so that it is computed only where there is one; no part of
         the key.
@@ -65,6 +70,7 @@ class Cell:
     inputs: dict[str, Any] = field(default_factory=dict)
     rank: int = 1
     chooses: bool = True
+    foreign: bool = False
     needs_sparcl: bool = False
 
     @property
@@ -80,7 +86,7 @@ class Cell:
             self.task,
             json.dumps(self.inputs, sort_keys=True),
             task_digest(*self._place),
-            source_digest(self.chooses),
+            "" if self.foreign else source_digest(self.chooses),
         ]
         return hashlib.sha256("|".join(parts).encode()).hexdigest()[:24]
 
@@ -92,10 +98,13 @@ class Cell:
         """Call the function."""
         module, name = self._place
         function = getattr(import_module(module), name)
-        if self.chooses:
+        if self.foreign:
+            gate, sworn = _ENGINE, "to be of other packages"
+        elif not self.chooses:
+            gate, sworn = _GATE, "to choose nothing"
+        else:
             return function(**self.inputs)
-        refusal = RuntimeError(f"{self} was declared to choose nothing")
-        with patch(_GATE, side_effect=refusal):
+        with patch(gate, side_effect=RuntimeError(f"{self} was declared {sworn}")):
             return function(**self.inputs)
 
 
@@ -125,15 +134,20 @@ class Store:
         """Those cells that are finished, with their values."""
         return [(cell, self.get(cell)) for cell in cells if cell in self]
 
-    def pack(self, cells: Iterable[Cell], path: Path) -> int:
-        """Write finished cells into one compressed file, a line each; return their number."""
-        lines = [
+    def lines(self, cells: Iterable[Cell]) -> list[str]:
+        """Finished cells as lines of a packed file: path and text of each."""
+        return [
             json.dumps(
                 [str(self._path(cell).relative_to(self.folder)), self._path(cell).read_text()]
             )
             for cell in cells
             if cell in self
         ]
+
+    def pack(self, cells: Iterable[Cell], path: Path) -> int:
+        """Write finished cells into one compressed file, a line each; return their number."""
+        lines = self.lines(cells)
+        path.parent.mkdir(parents=True, exist_ok=True)
         # no time stamp: the same cells are the same file
         path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
         return len(lines)

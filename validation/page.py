@@ -22,10 +22,22 @@ from validation.table_text import markdown_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Page", "Picture", "Section", "Table", "Verdict", "slug", "to_html", "to_markdown"]
+__all__ = [
+    "Page",
+    "Picture",
+    "Section",
+    "Table",
+    "Verdict",
+    "parted",
+    "slug",
+    "to_html",
+    "to_markdown",
+]
 
 #: Columns with entries of more characters than this are texts, whose lines may be broken.
 _LONG = 36
+#: About so many characters of a verdict stand in the list of all; the rest unfolds.
+_GLANCE = 130
 
 
 def slug(title: str) -> str:
@@ -98,11 +110,14 @@ class Section:
     verdict : Verdict
     items : list of str, Table or Picture
         In the order in which they are read; a text is a paragraph.
+    cells : str
+        From which cells it was made, in words.
     """
 
     title: str
     verdict: Verdict
     items: list[str | Table | Picture] = field(default_factory=list)
+    cells: str = ""
 
 
 @dataclass
@@ -120,6 +135,31 @@ def _inline(text: str) -> str:
     text = html.escape(text, quote=False)
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
     return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Part a verdict into what is read at a glance, and the rest, where a clause ends.
+
+    Examples
+    --------
+    >>> parted("it holds.")
+    ('it holds.', '')
+    >>> parted("it holds at k = 20, 100 and 200, where it was tried; " + 40 * "and so on ")[0]
+    'it holds at k = 20, 100 and 200, where it was tried;'
+    """
+    if len(text) <= _GLANCE + 40:
+        return text, ""
+    for marks in (r"[.;](?= )", r"[:,)](?= )", r"(?= )"):
+        ends = [found.end() for found in re.finditer(marks, text)]
+        near = [end for end in ends if _GLANCE / 3 < end <= _GLANCE + 20]
+        if near:
+            break
+    else:
+        return text, ""
+    cut = near[-1]
+    if text[:cut].count("`") % 2 or text[:cut].count("**") % 2:
+        return text, ""
+    return text[:cut], text[cut:].lstrip()
 
 
 def _html_table(table: Table) -> str:
@@ -169,6 +209,7 @@ def to_html(page: Page) -> str:
     environment.filters.update(
         item=lambda one: jinja2.utils.markupsafe.Markup(_html_item(one)),
         inline=lambda text: jinja2.utils.markupsafe.Markup(_inline(text)),
+        parted=parted,
         slug=slug,
     )
     return environment.get_template("page.html.j2").render(page=page)
@@ -193,6 +234,11 @@ def to_markdown(page: Page) -> str:
         ],
         columns=["", "verdict"],
     )
+    contents = [
+        f"- {name}: " + ", ".join(f"[{one.title}](#{slug(one.title)})" for one in sections)
+        for name, sections in page.parts.items()
+    ]
+    blocks += ["## Contents", "\n".join(contents)]
     blocks += ["## Verdicts", _markdown_item(Table(summary, "All sections in short"))]
     for name, sections in page.parts.items():
         blocks.append(f"## {name}")
@@ -201,5 +247,6 @@ def to_markdown(page: Page) -> str:
             blocks.append(f'<a id="{slug(one.title)}"></a>')
             blocks += [f"### {one.title}", f"**{one.verdict.kind}** {one.verdict.text}"]
             blocks += [_markdown_item(item) for item in one.items]
+            blocks += [one.cells] if one.cells else []
     blocks += ["## How this was made", *(_markdown_item(item) for item in page.ending)]
     return "\n\n".join(blocks) + "\n"

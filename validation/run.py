@@ -3,7 +3,8 @@
 Without ``--full`` a quick version (minutes) is written to a folder of its own. A full run may be
 stopped and started again at any time; ``--minutes`` limits it, and ``--report`` writes the report
 from what is finished. The finished cells are kept beside the report in one file, from which
-``--resume`` goes on, on another machine too.
+``--resume`` goes on, on another machine too. ``--only STUDY`` computes the cells of one study, and
+``--kept`` takes those of earlier code into the report where there are no others, which it says.
 
 After a change of code that is meant to change no number, ``--adopt N`` computes N of the finished
 cells again and, if they are the same, keeps all under the keys of the new code. With ``--before
@@ -39,7 +40,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--minutes", type=float, help="begin no cell after this time")
     parser.add_argument("--resume", action="store_true", help="go on from the cells of the report")
+    parser.add_argument("--only", metavar="STUDY", help="compute the cells of one study alone")
     parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
+    parser.add_argument(
+        "--kept", action="store_true", help="with cells of earlier code where there are no others"
+    )
     parser.add_argument("--adopt", type=int, metavar="N", help="check N cells, then keep all")
     parser.add_argument("--before", type=Path, help="with --adopt: the code before the change")
     args = parser.parse_args()
@@ -84,16 +89,21 @@ def main() -> None:
     failures: list[str] = []
     if not args.report:
         cells = [
-            cell for cell in plan.everything(args.full) if has_sparcl() or not cell.needs_sparcl
+            cell
+            for cell in plan.everything(args.full)
+            if (has_sparcl() or not cell.needs_sparcl)
+            and (args.only is None or cell.task.startswith(f"{args.only}."))
         ]
         try:
             failures = store.fill(cells, n_jobs=args.jobs, minutes=args.minutes, progress=True)
         except KeyboardInterrupt:
             print("interrupted; finished cells are kept, the same command goes on", file=sys.stderr)
+    from validation.archive import Archive
     from validation.compose import write
 
-    write(store, out, full=args.full)
-    store.pack(plan.everything(args.full), packed)
+    shown = Archive(store, packed) if args.kept else store
+    write(shown, out, full=args.full)
+    shown.pack(plan.everything(args.full), packed)
     print(f"report: {out / 'index.html'}")
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -16,8 +16,8 @@ import ewp
 from tests.support.sections import Given, frame
 from validation import plan
 from validation.cells import Cell
-from validation.contest import draw_starts
 from validation.data import DESIGNS, load
+from validation.same_starts import draw_starts
 from validation.studies import (
     annealing,
     authors_program,

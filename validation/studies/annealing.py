@@ -11,8 +11,8 @@ from ewp.datasets import make_simulation1
 from ewp.display.axes import PALETTE
 from ewp.peers import KMeans, PowerKMeans, SparseKMeans
 from validation.cells import Cell, Store
-from validation.contest import PUBLISHED, TRIALS, draw_starts, example, nmi
 from validation.page import Picture, Section, Table, Verdict
+from validation.same_starts import PUBLISHED, TRIALS, draw_starts, example, nmi
 from validation.studies.theory import theory_cells
 from validation.summaries import axes_row, counted, curve, frame_of, legend_below
 

@@ -17,9 +17,9 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import ewp
 from validation.cells import Cell, Store
-from validation.contest import PUBLISHED, draw_starts, example, nmi
 from validation.data import MENDED, SEED, available, load, scaled
 from validation.page import Picture, Section, Verdict
+from validation.same_starts import PUBLISHED, draw_starts, example, nmi
 from validation.summaries import COLOURS, axes_row, counted, curve, frame_of
 
 __all__ = [
@@ -51,7 +51,7 @@ def path_cells() -> list[Cell]:
                 "lams": 16 if name in _BRIEFLY else 32,
                 "count": 4 if name in _BRIEFLY else 20,
             },
-            rank=0 if name in ("iris", "wine") else 3,
+            rank=0 if name == "iris" else 3,
             chooses=False,
         )
         for name, data in available().items()

@@ -20,11 +20,11 @@ from sklearn.mixture import GaussianMixture
 import ewp
 from ewp.peers import SparseKMeans, WKMeans
 from validation.cells import Cell, Store
-from validation.contest import gap_bound, nmi
 from validation.data import available, further, load, load_further, scaled
 from validation.mclust import has_mclust, mclust
 from validation.page import Section, Table, Verdict
 from validation.recipes import GENES, NOISES, genes
+from validation.same_starts import gap_bound, nmi
 from validation.studies.structure import Aim, Part, numbers, rank_of, texts
 from validation.summaries import counted, frame_of
 

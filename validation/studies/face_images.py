@@ -14,9 +14,9 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
 from validation.cells import Cell, Store
-from validation.contest import choose_default
 from validation.data import FACES, SEED, available, load, scaled
 from validation.page import Table
+from validation.same_starts import choose_default
 
 __all__ = ["face_cells", "followed", "places", "share", "what_is_followed"]
 

@@ -13,7 +13,8 @@ import ewp
 from ewp.comparison.plots import plot_partitions, plot_weight_boxes
 from ewp.datasets import make_feature_selection, make_simulation1, make_simulation2
 from validation.cells import Cell, Store
-from validation.contest import (
+from validation.page import Picture, Section, Table, Verdict
+from validation.same_starts import (
     PLAIN,
     choose_default,
     draw_starts,
@@ -21,7 +22,6 @@ from validation.contest import (
     published_at,
     tuned_default,
 )
-from validation.page import Picture, Section, Table, Verdict
 from validation.summaries import TITLES
 
 __all__ = [

@@ -15,10 +15,10 @@ from sklearn.metrics import normalized_mutual_info_score
 import ewp
 from ewp.display.axes import PALETTE, despine
 from validation.cells import Cell, Store
-from validation.contest import PUBLISHED, TRIALS, draw_starts
 from validation.data import FACES, MENDED, SEED, WIDE, available, load, scaled
 from validation.page import Picture, Section, Verdict
 from validation.published import PAPER
+from validation.same_starts import PUBLISHED, TRIALS, draw_starts
 from validation.summaries import axes_row
 
 __all__ = ["best", "best_of_paths", "curves", "path_cells", "scaling_section"]
@@ -61,7 +61,7 @@ def path_cells() -> list[Cell]:
 
 
 def _rank_best(name: str, scaling: str, form: str) -> int:
-    if name in ("iris", "wine") and scaling != "range":
+    if name == "iris" and scaling != "range":
         return 0
     if name in WIDE:
         return 4 if scaling != "range" and form == "within" else 7

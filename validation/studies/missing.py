@@ -18,10 +18,10 @@ from sklearn.impute import IterativeImputer, SimpleImputer
 import ewp
 from ewp.datasets import make_simulation2
 from validation.cells import Cell, Store
-from validation.contest import example, nmi
 from validation.data import available, further, load, load_further
 from validation.page import Picture, Section, Table, Verdict
 from validation.recordings import k_pod
+from validation.same_starts import example, nmi
 from validation.summaries import axes_row, counted, frame_of, mean_sd
 
 __all__ = [

@@ -1,7 +1,8 @@
 """Tables 1 and 2: the paper's simulations, on fresh data and from fresh random rows in each trial.
 
 With many clusters what takes longest has fewer trials than the rest. Fits of Simulation 1 from
-single random rows tell how often they end in one feature, and at which penalty.
+single random rows tell how often they end in one feature, and at which penalty. The tables
+themselves are made in `validation.studies.simulation_tables`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import ewp
 from ewp.comparison.methods import EstimatorMethod
 from ewp.datasets import make_simulation1, make_simulation2
-from validation.cells import Cell, Store
-from validation.contest import (
+from validation.cells import Cell
+from validation.same_starts import (
     PARTS,
     PLAIN,
     PUBLISHED,
@@ -27,27 +27,24 @@ from validation.contest import (
     default_rows,
     draw_starts,
     gap_bound,
+    nmi,
     published_at,
 )
-from validation.page import Section, Table, Verdict
-from validation.summaries import TITLES, frame_of, mark_of, mean_sd, scores_of
+from validation.studies.peer_settings import with_uniform_noise
 
 __all__ = [
     "NOISE",
     "NUMBERS",
-    "best_published",
     "bounded",
     "collapses",
     "many_clusters_cells",
     "selected",
     "single_start_cells",
-    "summarise",
     "table1_cells",
-    "table1_section",
     "table2_cells",
-    "table2_section",
     "trial",
-    "weakness",
+    "uniform_cells",
+    "uniform_noise",
 ]
 
 #: Noise features of Table 1, numbers of clusters of Table 2.
@@ -68,14 +65,6 @@ DESIGNS = {"simulation 1": make_simulation1, "simulation 2": make_simulation2}
 _ROWS_TO_CHOOSE = 20
 #: A fit has ended in one feature when that has at least this weight.
 _ALMOST_ALL = 0.99
-_CAPTION = (
-    "NMI, mean (sd) over trials. Every trial draws fresh data and k random rows, from which all "
-    "methods start; only “this package's default” has its own start, as a user gets it. The peers "
-    "are given the scaling that suits them better in hindsight: r raw, s standardised. + differs "
-    "from this package's default at 5 % (Wilcoxon's signed-rank test), ≃ does not; no mark with "
-    "fewer than six trials. The last row has the number of trials; a number in square brackets is "
-    "that of an entry with another one."
-)
 
 
 def table1_cells() -> list[Cell]:
@@ -99,6 +88,15 @@ def single_start_cells() -> list[Cell]:
     return [
         Cell("simulations.collapses", {"d": d, "seed": seed, "count": 8}, rank=3)
         for seed in range(5)
+        for d in NOISE
+    ]
+
+
+def uniform_cells() -> list[Cell]:
+    """Simulation 1 with the noise that the paper's text has."""
+    return [
+        Cell("simulations.uniform_noise", {"d": d, "seed": seed}, rank=3)
+        for seed in range(3)
         for d in NOISE
     ]
 
@@ -239,6 +237,22 @@ def collapses(d: int, seed: int, count: int) -> dict[str, Any]:
     return {"lam": choice["lam"], "starts": count, **ended}
 
 
+def uniform_noise(d: int, seed: int) -> dict[str, float]:
+    """NMI of the default on Simulation 1 with noise that is uniform on (0, 2).
+
+    Parameters
+    ----------
+    d : int
+        Number of noise features.
+    seed : int
+        Of the data and of the fit.
+    """
+    data = make_simulation1(d, random_state=seed)
+    X = with_uniform_noise(data, seed)
+    fit = ewp.fit(X, len(data.centers), random_state=seed)
+    return {"default": nmi(data.labels, fit.labels)}
+
+
 def selected(k: int, seed: int) -> Rows:
     """The published algorithm on raw features, its penalty selected on a sample of the rows.
 
@@ -287,169 +301,3 @@ def bounded(k: int, seed: int, method: str) -> Rows:
         trials=1,
     )
     return [{**row, "trial": seed} for row in rows]
-
-
-def best_published(scores: pd.DataFrame) -> pd.DataFrame:
-    """Trials of the published algorithm at the place of the path with the best mean."""
-    path = scores[scores["method"].str.startswith("published@")].copy()
-    if path.empty:
-        return path
-    path["per_row"] = path["method"].str.partition("@")[2].astype(float)
-    path["place"] = path.groupby("trial")["per_row"].rank(method="first").astype(int)
-    best = path.groupby("place")["nmi"].mean().idxmax()
-    return path[path["place"] == best].assign(method="published, best")
-
-
-def summarise(scores: pd.DataFrame) -> dict[str, str]:
-    """One column of the table: a text for each method."""
-    parts = {name: group for name, group in scores.groupby("method") if name in TITLES}
-    parts["published, best"] = best_published(scores)
-    default = parts.get("ewp", scores.iloc[:0]).set_index("trial")["nmi"]
-    column = {}
-    for name, title in TITLES.items():
-        group = parts.get(name)
-        if group is None or group.empty:
-            column[title] = "–"
-            continue
-        letter = ""
-        if name not in ("ewp", "ewp, same rows", "published, best", "ewp-published"):
-            scaling = group.groupby("scaling")["nmi"].mean().idxmax()
-            group = group[group["scaling"] == scaling]
-            letter = f" {scaling[0]}"
-        values = group.set_index("trial")["nmi"]
-        mark = "" if name == "ewp" else mark_of(values, default)
-        count = "" if len(values) == len(default) else f" [{len(values)}]"
-        column[title] = f"{mean_sd(values)}{letter}{mark}{count}"
-    column["trials"] = f"{len(default)} of {TRIALS}"
-    return column
-
-
-def _table(scores: pd.DataFrame, label: str, paper: str) -> Table:
-    columns = {
-        f"{label} = {size}": {"EWP in the paper": paper, **summarise(group)}
-        for size, group in scores.groupby("size")
-    }
-    return Table(pd.DataFrame(columns).rename_axis("method").reset_index(), _CAPTION)
-
-
-def _means(scores: pd.DataFrame) -> pd.DataFrame:
-    """Means by size of this package and of the published algorithm at its best penalty."""
-    return pd.DataFrame(
-        {
-            size: {
-                "default": group.loc[group["method"] == "ewp", "nmi"].mean(),
-                "published": best_published(group)["nmi"].mean(),
-                "selected": group.loc[group["method"] == "ewp-published", "nmi"].mean(),
-            }
-            for size, group in scores.groupby("size")
-        }
-    ).T
-
-
-def _range(values: pd.Series) -> str:
-    values = values.dropna()
-    if values.empty:
-        return "–"
-    low, high = f"{values.min():.3f}", f"{values.max():.3f}"
-    return low if low == high else f"{low} – {high}"
-
-
-def _trials(scores: pd.DataFrame) -> str:
-    """On how many trials the columns rest."""
-    counts = scores[scores["method"] == "ewp"].groupby("size")["trial"].nunique()
-    few, most = counts.min(), counts.max()
-    number = f"{few}" if few == most else f"{few} to {most}"
-    return f"{number} of {TRIALS} trials"
-
-
-def table1_section(store: Store) -> Section | None:
-    """Simulation 1."""
-    scores = scores_of(store, table1_cells())
-    if scores.empty:
-        return None
-    means = _means(scores)
-    verdict = Verdict(
-        "holds only if",
-        "the sd within clusters is 0.015, not the printed 0.15. Then the published algorithm has "
-        f"{_range(means['published'])} at its best λ and {_range(means['selected'])} at a selected "
-        f"one (paper 0.91 – 0.96), this package's default {_range(means['default'])} "
-        f"({_trials(scores)}).",
-    )
-    return Section(
-        "Table 1: Simulation 1",
-        verdict,
-        [
-            "100 clusters on a grid in two features, d features of noise, 1000 rows.",
-            _table(scores, "d", "0.91 – 0.96"),
-            weakness(scores, "d"),
-            *_collapses(store),
-            "The bound of sparse k-means is chosen by the permutation gap on the design's first "
-            "draw (5 permutations).",
-        ],
-    )
-
-
-def weakness(scores: pd.DataFrame, label: str) -> str:
-    """Say in how many trials single random rows do not find what the default finds."""
-    parts = []
-    for size, group in scores.groupby("size"):
-        found = group.pivot_table(index="trial", columns="method", values="nmi")
-        own, rows = found["ewp"].dropna(), found["ewp, same rows"].dropna()
-        worse = rows[rows < own - 0.01]
-        if len(worse):
-            parts.append(
-                f"{len(worse)} of {len(rows)} at {label} = {size} (down to {min(worse):.2f})"
-            )
-    if not parts:
-        return "From single random rows this package finds the same as by default in every trial."
-    return f"From single random rows this package finds less than by default in {', '.join(parts)}."
-
-
-def _collapses(store: Store) -> list[str]:
-    """Say how often single starts of Simulation 1 end with one feature, and at which penalty."""
-    found = frame_of(store, single_start_cells())
-    if found.empty:
-        return []
-    sums = found.groupby("d")[["once", "twice", "starts"]].sum()
-    at = {name: ", ".join(map(str, sums[name])) for name in ("once", "twice")}
-    return [
-        "The chosen penalty may be so small that some starts end with one feature: at d = "
-        f"{', '.join(map(str, sums.index))} it was {at['once']} of {sums['starts'].max()} starts, "
-        f"and {at['twice']} at twice the penalty. The default goes on from what the folds found, "
-        "too."
-    ]
-
-
-def table2_section(store: Store) -> Section | None:
-    """Simulation 2."""
-    scores = scores_of(store, table2_cells())
-    if scores.empty:
-        return None
-    rare = scores_of(store, many_clusters_cells()).rename(columns={"k": "size"})
-    scores = pd.concat([scores, rare], ignore_index=True)
-    means = _means(scores)
-    at = ", ".join(str(k) for k in means.index[means["published"].notna()])
-    right = means[["published", "selected"]].min().min() >= 0.97
-    verdict = Verdict(
-        "holds" if right else "holds only if",
-        f"{'' if right else 'λ is right: '}the published algorithm has "
-        f"{_range(means['published'])} at its best λ at k = {at} (paper 0.976 – 0.991) and "
-        f"{_range(means['selected'])} at a selected one, this package's default "
-        f"{_range(means['default'])} ({_trials(scores)}).",
-    )
-    return Section(
-        "Table 2: Simulation 2",
-        verdict,
-        [
-            "k clusters in 5 of 100 features, 100 rows a cluster.",
-            _table(scores, "k", "0.976 – 0.991"),
-            weakness(scores, "k"),
-            "“Best λ” of the published algorithm is that of a path of ten penalties up to k = 20, "
-            "of 0.01, 0.03 and 0.1 a row at k = 100, and 0.05 a row above. Its selected λ is "
-            "chosen on 20 rows a cluster, drawn at random, from k = 100 on; the default's above k "
-            "= 100. From k = 100 on sparse k-means and sparcl have the bound √5 that suits five "
-            "features instead of the gap's; sparcl from there on and sparse k-means above run on "
-            "standardised features alone, which suit both better at k = 20. Where sparcl has no "
-            "entry it would take too long.",
-        ],
-    )

@@ -12,9 +12,9 @@ import ewp
 from ewp.datasets import make_feature_selection
 from ewp.peers import SparseKMeans
 from validation.cells import Cell, Store
-from validation.contest import Rows, draw_starts
 from validation.data import available, load, scaled, wide
 from validation.page import Section, Table, Verdict
+from validation.same_starts import Rows, draw_starts
 from validation.summaries import TITLES, counted, scores_of
 
 __all__ = [

@@ -15,8 +15,8 @@ from ewp.datasets import make_simulation1
 from ewp.peers import KMeans, SparseKMeans
 from ewp.peers.sparcl import usual_bounds
 from validation.cells import Cell, Store
-from validation.contest import PUBLISHED, draw_starts, nmi
 from validation.page import Picture, Section, Verdict
+from validation.same_starts import PUBLISHED, draw_starts, nmi
 from validation.summaries import axes_row, counted, curve, frame_of
 
 __all__ = ["form_cells", "forms", "forms_section", "spread", "spread_cells", "spread_section"]

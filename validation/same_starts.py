@@ -1,4 +1,4 @@
-"""A contest: this package, the published algorithm and their peers from the same centroids.
+"""Methods from the same centroids: this package, the published algorithm and their peers.
 
 Every method is tuned by its own rule, without the classes; what is best in hindsight is a path of
 penalties whose scores are all kept, so that the report can say which it was.
