@@ -33,6 +33,7 @@ from validation.studies import (
     authors_program,
     consistency,
     correlation,
+    families,
     figures,
     glioma,
     hindsight,
@@ -94,6 +95,7 @@ _PARTS: dict[str, tuple[Callable[[Store], Section | None], ...]] = {
         sparse.annealed_section,
         correlation.correlation_section,
         missing.missing_section,
+        families.families_section,
     ),
 }
 

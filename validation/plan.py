@@ -14,6 +14,7 @@ from validation.studies import (
     contest,
     correlation,
     face_images,
+    families,
     figures,
     glioma,
     hindsight,
@@ -83,6 +84,10 @@ _LISTS = (
     missing.real_cells,
     missing.holes_cells,
     missing.not_random_cells,
+    families.counts_cells,
+    families.binary_cells,
+    families.outliers_cells,
+    families.subspaces_cells,
 )
 
 

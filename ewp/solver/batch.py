@@ -158,7 +158,9 @@ def critical_exponents(whole: RowEngine, metric: Array) -> Array:
     root = np.sqrt(metric / engine.missingness.share).T
     plain = engine.divergence is SQUARED_EUCLIDEAN
     inverse = engine.lengths_of_runs(metric).T
-    np.divide(1.0, inverse, out=inverse, where=inverse > 0)
+    small = inverse <= 4.0 * np.finfo(float).tiny
+    np.divide(1.0, inverse, out=inverse, where=~small)
+    inverse[small] = 0.0
     if engine.sample_weight is not None:
         inverse *= engine.sample_weight[:, None]
     inverse /= engine.total

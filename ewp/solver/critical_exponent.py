@@ -36,6 +36,8 @@ _BLOCK_BYTES = 2**19
 _VECTORS = 12
 #: Blocks of unit rows are kept between products up to this size.
 _KEPT_BYTES = 40 * 2**20
+#: Squared lengths that have an inverse.
+_TINY = 4.0 * float(np.finfo(float).tiny)
 #: Closer to zero the power mean gives rows next to a centroid nearly all influence, and rounding
 #: errors of their distances show in the objective.
 _SOFTEST = -0.1
@@ -81,7 +83,7 @@ def engine_critical_exponent(engine: RowEngine, weights: Array, price: float = 0
             length = np.einsum("il,il->i", block, block)
             length += added
         # a row at the mean has no direction: it contributes nothing
-        inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > _TINY)
         if engine.sample_weight is not None:
             inverse *= engine.sample_weight[rows]
         block *= np.sqrt(inverse / engine.total)[:, None]

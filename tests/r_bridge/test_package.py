@@ -107,7 +107,15 @@ def test_the_table_of_the_r_package_names_both_sides_whole():
         for name in module.__all__
         if inspect.isfunction(value := getattr(module, name)) or hasattr(value, "get_params")
     ]
-    inside = {"rows_of", "checked", "metric", "nearest", "to_columns", "columns_of"}
+    inside = {
+        "rows_of",
+        "checked",
+        "metric",
+        "common_metric",
+        "nearest",
+        "to_columns",
+        "columns_of",
+    }
     python += [
         name
         for name, value in vars(ewp.EWPResults).items()

@@ -17,8 +17,8 @@ from sklearn.cluster import KMeans
 import ewp
 from ewp.datasets import make_simulation2, make_subspaces
 from validation.cells import Cell, Store
-from validation.contest import nmi
 from validation.page import Section, Table, Verdict
+from validation.same_starts import nmi
 from validation.summaries import counted, frame_of, mean_sd
 
 __all__ = [
