@@ -157,7 +157,7 @@ def family_notes(results: FittedResults) -> Iterable[str]:
         whose = "row totals over their mean" if families.reference is not None else "as given"
         yield (
             f"Sizes of rows: {whose}. A row of size s is compared with s times the centroids, "
-            "which are per unit of size; its share does not depend on its size."
+            "which are per unit of size. The shares of clusters count rows, whatever their size."
         )
     if results.scaling == "standard":
         yield (
