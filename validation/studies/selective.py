@@ -192,7 +192,7 @@ def differences_section(store: Store) -> Section | None:
         naive = level["t test, heaviest"]
         words.append(
             f"at 5 % they reject {_span(own)} of the null hypotheses where there are no clusters, "
-            f"a t test {_span(naive)}"
+            f"a t test of the heaviest feature {_span(naive)}"
         )
         caption = (
             f"Tests between two clusters at 5 %, {_ROWS} rows without clusters, standardised "
