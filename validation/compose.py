@@ -26,7 +26,7 @@ from validation.cells import Cell, Store
 from validation.contest import chosen_numbers
 from validation.contest import sections as contest
 from validation.digest import source_digest
-from validation.page import Page, Picture, Section, Table, to_html, to_markdown
+from validation.page import Page, Picture, Section, Table, Verdict, to_html, to_markdown
 from validation.studies import (
     aims,
     annealing,
@@ -142,7 +142,13 @@ def _made(make: Callable[[Store], Section | None], store: Store) -> Section | No
     used = ", ".join(f"`{task}` ({count})" for task, count in sorted(watch.counts.items()))
     old = sum(watch.earlier.values())
     note = f"; {old} of them are of earlier code" if old else ""
-    return dataclasses.replace(section, cells=f"Cells in `cells.jsonl.gz`: {used}{note}.")
+    cells = f"Cells in `cells.jsonl.gz`: {used}{note}."
+    if not old:
+        return dataclasses.replace(section, cells=cells)
+    # a verdict on old numbers has to say so where it is read, and it is mostly read in the list
+    count = sum(watch.counts.values())
+    text = f"{section.verdict.text} (Of earlier code: {old} of {count} cells.)"
+    return dataclasses.replace(section, verdict=Verdict(section.verdict.kind, text), cells=cells)
 
 
 def compose(store: Store, full: bool) -> Page:
@@ -158,18 +164,33 @@ def compose(store: Store, full: bool) -> Page:
         "package, and with their peers, among them the R package sparcl. Each section opens with a "
         "verdict: **holds**, **holds only if**, **does not hold**; **new** is what the paper does "
         "not contain.",
+        "Scores compare a partition with known classes: NMI, normalised mutual information, and "
+        "ARI, the adjusted Rand index, are 1 for the same partition; for labels drawn at random "
+        "ARI is 0 on average, NMI is above 0 and near 0.5 with few rows a cluster. Brackets behind "
+        "a mean hold the standard deviation (sd) between trials, draws or starts, as a table "
+        "says. A penalty “a row” is λ / n. Features are raw, standardised, or divided by their "
+        "range. In the within form, the paper's, weight goes to features with a small dispersion "
+        "within clusters, in the between form to those with a large one between clusters.",
         "“EWP as published” is Algorithm 1 (s0 = −1, η = 1.05, no polish), iterated to its limit. "
         "“This package's default” is `ewp.EWP(k)`: critical exponent, polish, and λ, scaling and "
         "form chosen without labels. What is best “in hindsight” has seen the labels and is no "
         "method.",
     ]
+    every = plan.everything(True)
+    if old := sum(is_earlier(store, cell) for cell in every):
+        lead.append(
+            f"**Of {sum(cell in store for cell in every)} finished cells {old} were computed by "
+            "earlier code** and may differ from those of the code as it is, and from each other: "
+            "the same fit can have another NMI in two sections. Every verdict that rests on such "
+            "cells says so."
+        )
     if not full:
         lead.append("**This is the quick version: few trials, small k.**")
     return Page(
         "Does it hold? Entropy weighted power k-means, validated",
         lead,
         parts,
-        _ending(store, plan.everything(True)),
+        _ending(store, every),
     )
 
 

@@ -223,12 +223,24 @@ def _markdown_item(item: str | Table | Picture) -> str:
     return item
 
 
+def _said(verdict: Verdict) -> str:
+    """A verdict in one sentence: a condition goes on from its kind, anything else after a colon.
+
+    Examples
+    --------
+    >>> _said(Verdict("holds only if", "λ is right.")), _said(Verdict("new", "it is fast."))
+    ('**holds only if** λ is right.', '**new:** it is fast.')
+    """
+    colon = "" if verdict.kind in ("holds only if", "does not hold") else ":"
+    return f"**{verdict.kind}{colon}** {verdict.text}"
+
+
 def to_markdown(page: Page) -> str:
     """The same as Markdown, with pictures in the folder ``pictures``."""
     blocks = [f"# {page.title}", *page.lead]
     summary = pd.DataFrame(
         [
-            (f"[{one.title}](#{slug(one.title)})", f"**{one.verdict.kind}** {one.verdict.text}")
+            (f"[{one.title}](#{slug(one.title)})", _said(one.verdict))
             for sections in page.parts.values()
             for one in sections
         ],
@@ -245,7 +257,7 @@ def to_markdown(page: Page) -> str:
         for one in sections:
             # headings get their names by rules that differ from one viewer to the next
             blocks.append(f'<a id="{slug(one.title)}"></a>')
-            blocks += [f"### {one.title}", f"**{one.verdict.kind}** {one.verdict.text}"]
+            blocks += [f"### {one.title}", _said(one.verdict)]
             blocks += [_markdown_item(item) for item in one.items]
             blocks += [one.cells] if one.cells else []
     blocks += ["## How this was made", *(_markdown_item(item) for item in page.ending)]

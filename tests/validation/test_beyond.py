@@ -153,7 +153,8 @@ def test_rejections_of_differences_are_counted_by_kind_of_data():
     names = ["groups found, %", "means, % rejected", "first feature", "t test, groups known"]
     assert (power[names] == "50.0").all(axis=None)
     assert section.verdict.text.endswith(
-        "reject 0.0 to 50.0 % of the null hypotheses where there are no clusters, a t test 50.0 %; "
+        "reject 0.0 to 50.0 % of the null hypotheses where there are no clusters, a t test of "
+        "the heaviest feature 50.0 %; "
         "where groups lie 5 standard deviations apart and were found, they reject 50.0 %."
     )
     assert selective.differences_section(Given(lambda cell: None)) is None

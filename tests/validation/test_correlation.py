@@ -212,6 +212,6 @@ def test_shares_of_few_draws_are_not_judged():
 
     section = correlation.correlation_section(Given(value))
     assert frame(section, 0).iloc[0].tolist()[1:] == ["lowest 100 %, 3 draws each", "open"]
-    assert section.verdict.text.startswith("0 of 1 aims are reached; open, for want of draws: no")
+    assert section.verdict.text.startswith("0 of 1 aims are reached; open, since too few draws")
     assert correlation.correlation_section(Given(lambda cell: None)) is None
     assert {cell.rank for cell in structure.cloud_cells()} == {0, 2, 3}

@@ -53,7 +53,9 @@ def numbers_section(store: Store) -> Section | None:
         }
     )
     others = _percent(right.drop(DEFAULT).sort_values())
-    place = int((by_ari > by_ari[DEFAULT]).sum()) + 1
+    places = {
+        name: int((by > by[DEFAULT]).sum()) + 1 for name, by in (("NMI", by_nmi), ("ARI", by_ari))
+    }
     every = kept.pivot_table("k", "name", "method", sort=False).astype(int).astype(str)
     every.insert(0, "classes", [str(counts[name]) for name in every.index])
     done, planned = kept["name"].nunique(), len({one.inputs["name"] for one in number_cells()})
@@ -64,9 +66,11 @@ def numbers_section(store: Store) -> Section | None:
             "new",
             f"on {sets} `select_k` takes the number of classes on "
             f"{_percent(right)[DEFAULT]} % (the others on {others.iloc[0]} to {others.iloc[-1]} "
-            f"%); mean NMI {by_nmi[DEFAULT]:.3f}, the best other {by_nmi.drop(DEFAULT).max():.3f}; "
-            f"by mean ARI it is number {place} of {len(table)}. Where it finds no evidence for "
-            "clusters, k = 1 and both are 0.",
+            f"%). Of {len(table)} methods it is number {places['NMI']} by mean NMI "
+            f"({by_nmi[DEFAULT]:.3f}, the best other {by_nmi.drop(DEFAULT).max():.3f}) and number "
+            f"{places['ARI']} by mean ARI ({by_ari[DEFAULT]:.3f}, the best other "
+            f"{by_ari.drop(DEFAULT).max():.3f}). On {_percent(single)[DEFAULT]} % it finds no "
+            "evidence for clusters: then k = 1, and NMI and ARI are 0.",
         ),
         [
             Table(
@@ -78,8 +82,9 @@ def numbers_section(store: Store) -> Section | None:
             ),
             Table(
                 every.rename_axis("data").reset_index(),
-                "The chosen numbers. Classes are what somebody has named; that there are as many "
-                "clusters is no truth, but the same measure for all",
+                "The chosen numbers of clusters beside the number of classes. Classes are what "
+                "somebody has named; there need not be as many clusters, but the measure is the "
+                "same for all methods",
             ),
         ],
     )

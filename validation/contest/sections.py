@@ -119,7 +119,7 @@ def _summary(nmi: pd.DataFrame, ari: pd.DataFrame, seconds: pd.DataFrame) -> pd.
             "ties": against["ties"],
             "loses": against["losses"],
             f"by > {FAR}": against["far"],
-            "median s": texts(seconds.median().to_frame(), 2)[0],
+            "median s": texts(seconds.median().to_frame(), 2)[0].replace("0.00", "< 0.01"),
             "gave up": nmi.isna().sum().map(lambda count: str(count) if count else ""),
         }
     ).reindex(nmi.mean().sort_values(ascending=False).index)
@@ -138,11 +138,16 @@ def _ranks(nmi: pd.DataFrame, name: str, what: str) -> tuple[str, Picture]:
     p_value = "below 0.0001" if test.p_value < 1e-4 else f"{test.p_value:.4f}"
     differ = "differ" if test.p_value < _LEVEL else "do not differ"
     in_place = mean_ranks(nmi.drop(columns=DEFAULT))
+    nemenyi = f"Nemenyi's critical difference of two mean ranks is {apart:.2f}: by it the default "
+    if len(worse) or len(better):
+        nemenyi += f"is better than {_separated(worse)}, and worse than {_separated(better)}."
+    else:
+        nemenyi += "differs from no other contestant."
     text = (
-        f"Over {len(nmi)} {what} mean ranks {differ} significantly at 5 % (Friedman's test: F = "
-        f"{test.f:.1f}, p {p_value}). Nemenyi's critical difference is {apart:.2f}: by it the "
-        f"default is better than {_listed(worse)}, and worse than {_listed(better)}. In its place "
-        f"the refined partition would have the mean rank {in_place[BESIDE]:.2f}, "
+        f"Over {len(nmi)} {what} mean ranks {differ} significantly at 5 % (Friedman's test of the "
+        "null hypothesis that all contestants have the same mean rank, in Iman and Davenport's "
+        f"form: F = {test.f:.1f}, p {p_value}). {nemenyi} In the default's place the "
+        f"refined partition would have the mean rank {in_place[BESIDE]:.2f}, "
         f"{_listed([in_place.drop(BESIDE).idxmin()])} {in_place.drop(BESIDE).min():.2f}."
     )
     caption = (
@@ -150,6 +155,12 @@ def _ranks(nmi: pd.DataFrame, name: str, what: str) -> tuple[str, Picture]:
         "not differ significantly (Friedman and Nemenyi, Demšar 2006)."
     )
     return text, Picture.of(name, caption, draw_ranks(ranks, apart, DEFAULT))
+
+
+def _differ(nmi: pd.DataFrame) -> str:
+    """Whether mean ranks differ significantly, in a few words."""
+    ranks = mean_ranks(_ranked(nmi))
+    return "differ" if friedman(ranks, len(nmi)).p_value < _LEVEL else "do not differ significantly"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -164,6 +175,11 @@ def _listed(names: Iterable[str]) -> str:
     if len(given) < 2:
         return given[0] if given else "none"
     return f"{', '.join(given[:-1])} and {given[-1]}"
+
+
+def _separated(names: Iterable[str]) -> str:
+    """Names in a sentence, some of which have commas."""
+    return "; ".join(names) or "none"
 
 
 #: Reasons in the groups in which a verdict counts them.
@@ -207,8 +223,10 @@ def _losses(table: pd.DataFrame) -> list[str | Table]:
     return [
         Table(
             table,
-            f"Where the best of all others is more than {FAR} ahead of the default. “ewp at its "
-            "best” is in hindsight, over every second candidate that the default had before it",
+            f"NMI where the best of all others is more than {FAR} ahead of the default. “ewp at "
+            "its best” is in hindsight: the best fit at the chosen candidate or at every second of "
+            "those (λ, scaling, form) that the default had before it, each a fit on its own; so "
+            "it may be below the default, which goes on from fits to folds",
         ),
         "Reasons, by fits started at the classes and by fits at the candidates that were not "
         f"chosen: {meaning}. The first that applies is given; the aim is to be within {FAR} of the "
@@ -224,7 +242,8 @@ def _why(table: pd.DataFrame, sets: int) -> str:
     first = table["reason"].str.extract(r"(\w+)", expand=False)
     counts = {what: int(first.isin(names).sum()) for what, names in _GROUPS.items()}
     known = "; ".join(f"{what} ({count})" for what, count in counts.items() if count)
-    never = "" if counts["the search"] else "; never the search"
+    never = "; never because the search missed a better optimum near the classes"
+    never = "" if counts["the search"] else never
     why = f", because of {known}{never}" if known else ""
     return (
         f" The best of all others, picked in hindsight, is more than {FAR} ahead on {len(table)} "
@@ -329,7 +348,8 @@ def real_section(store: Store) -> Section | None:
     least = against["wins"] - against["losses"]
     lead = (
         f"on {len(nmi)} real sets against {len(_ranked(nmi).columns) - 1} methods. The default is "
-        f"ahead more often than behind against {int((least > 0).sum())} of them;"
+        f"ahead more often than behind against {int((least > 0).sum())} of them; mean ranks "
+        f"{_differ(nmi)} at 5 % (Friedman's test);"
     )
     missing = [name for name in registry.SETS if name not in registry.at_hand()]
     absent = f" Not at hand here: {_listed(missing)}." if missing else ""
@@ -341,8 +361,10 @@ def real_section(store: Store) -> Section | None:
             Table(
                 _summary(nmi, ari, seconds),
                 "Means over the real sets, and on how many the default wins, ties (NMI within "
-                f"{TIE}) and loses against each. Seconds are CPU time on one thread, choices of "
-                "bounds, models and penalties included",
+                f"{TIE}) and loses against each, and loses by more than {FAR}. Rank 1 is the best "
+                "on a set, equal scores share theirs. Seconds are medians of CPU time on one "
+                "thread, choices of bounds, models and penalties included; “gave up” counts sets "
+                "on which a contestant found nothing",
             ),
             _halves(nmi),
             text,
@@ -409,7 +431,8 @@ def designs_section(store: Store) -> Section | None:
         [
             Table(
                 _summary(nmi, ari, seconds),
-                "As on the real sets; the score of a design is its mean over the draws",
+                "As on the real sets; the score of a design is its mean over the draws, wins, ties "
+                "and losses are of designs",
             ),
             text,
             picture,

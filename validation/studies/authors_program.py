@@ -201,9 +201,9 @@ def penalty_section(store: Store) -> Section | None:
         "Sensitivity to λ",
         Verdict(
             "holds only if",
-            f"λ is right within a factor: this package has 0.99 and more over a factor of {span} "
-            f"({good.min():g} to {good.max():g} a row), the published algorithm is at its best "
-            f"({means['EWP as published'].max():.3f}) at "
+            f"λ is right to within a factor: this package has NMI 0.99 and more over a factor of "
+            f"{span} ({good.min():g} to {good.max():g} a row), the published algorithm is at its "
+            f"best ({means['EWP as published'].max():.3f}) at "
             f"{means['EWP as published'].idxmax():g}. On real data see the curves of Table 5.",
         ),
         [

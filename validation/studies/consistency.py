@@ -149,7 +149,8 @@ def consistency_section(store: Store) -> Section | None:
             "Distance from the population, Simulation 2, k = 5, p = 20, means over nested "
             "subsamples",
         ),
-        f"Log-log slopes: {_slopes(found)}; with two clusters too many {_slopes(flat)}.",
+        f"Slopes of log error on log n, with 95 % intervals: {_slopes(found)}; with two clusters "
+        f"too many {_slopes(flat)}.",
     ]
     if fresh:
         items.append(_fresh(fresh))
@@ -167,8 +168,9 @@ def consistency_section(store: Store) -> Section | None:
         Verdict(
             kind[found.verdict],
             f"from n = {table.index[0]:,} to {table.index[-1]:,} the errors fall by "
-            f"{fall[0]:.1f} (weights) and {fall[1]:.1f} (centroids); n^(−1/2) would be {root:.1f}. "
-            f"With two clusters too many it is {flat.verdict}{expected}.",
+            f"factors of {fall[0]:.1f} (weights) and {fall[1]:.1f} (centroids); at the rate "
+            f"n^(−1/2) it would be {root:.1f}. With two clusters too many consistency is "
+            f"{flat.verdict}{expected}.",
         ),
         items,
     )

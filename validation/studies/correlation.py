@@ -303,7 +303,7 @@ def _real(store: Store) -> Part:
         ),
     ]
     shown = texts(pd.concat([table, pd.DataFrame(rows).T]).rename_axis("data"))
-    caption = "Real sets at the number of their classes: NMI. k-means has ten starts"
+    caption = "Real sets at the number of their classes: NMI, one fit each. k-means has ten starts"
     return [Table(shown.reset_index(), caption)], aims
 
 
@@ -371,7 +371,7 @@ def correlation_section(store: Store) -> Section | None:
     if not aims:
         return None
     text = f"{sum(reached is True for *_, reached in aims)} of {len(aims)} aims are reached"
-    for reached, word in ((False, "missed"), (None, "open, for want of draws")):
+    for reached, word in ((False, "missed"), (None, "open, since too few draws are finished")):
         those = [f"{what} ({found})" for what, found, state in aims if state is reached]
         text += f"; {word}: {'; '.join(those)}" if those else ""
     words = {True: "reached", False: "**missed**", None: "open"}

@@ -225,7 +225,10 @@ def families_section(store: Store) -> Section | None:
     aims = _aims(numbers, answers, errors, spaces)
     reached = int(aims["reached"].sum())
     content: list[Any] = [
-        Table(aims.replace({"reached": {True: "reached", False: "**missed**"}}), "Aims"),
+        Table(
+            aims.replace({"reached": {True: "reached", False: "**missed**"}}),
+            "Aims that were set before, and what was found: lowest and highest are means of NMI",
+        ),
         _table(
             numbers.rename(columns={"extra": "variance beyond the mean"}),
             ["variance beyond the mean"],
@@ -238,12 +241,14 @@ def families_section(store: Store) -> Section | None:
         "under which it is likeliest, by the true means and sizes. Log: log(1 + counts per mean "
         "total). All but k-means are defaults, with everything automatic.",
         _table(
-            answers.rename(columns={"clear": "yes in one kind"}),
-            ["yes in one kind"],
+            answers.rename(columns={"clear": "share of the usual answer"}),
+            ["share of the usual answer"],
             _BINARY_METHODS,
             f"Yes or no: NMI, mean (sd) over {counted(answers, ['clear'])}",
         ),
-        "300 rows of 40 answers, 20 of which differ between two to five classes.",
+        "300 rows of 40 answers, 20 of which may differ between two to five classes: each class "
+        "has a usual answer, yes or no, which a row gives with the share of the first column. "
+        "“Known means”: every row with the class under which it is likeliest, by the true shares.",
         _table(
             errors,
             ["design", "share"],
@@ -252,7 +257,7 @@ def families_section(store: Store) -> Section | None:
             f"{counted(errors, ['design', 'share'])}",
         ),
         "A share of the rows lies anywhere in a box ten times as wide as the data; as many are "
-        "trimmed.",
+        "trimmed. “Without errors”: the default on the data before, scored on the same other rows.",
         _table(
             spaces,
             ["design"],
@@ -264,11 +269,12 @@ def families_section(store: Store) -> Section | None:
         "kind of weights to held-out rows too, and the last column is how often they took the "
         "kind that drew the data.",
     ]
-    missed = aims.loc[~aims["reached"], "aim"].tolist()
+    lost = aims[~aims["reached"]]
+    missed = [f"{aim} ({found})" for aim, found in zip(lost["aim"], lost["found"], strict=True)]
     words = f"{reached} of {len(aims)} aims are reached" + (
         f"; missed: {'; '.join(missed)}" if missed else ""
     )
-    return Section("Beyond squared differences", Verdict("new", words), content)
+    return Section("Beyond squared differences", Verdict("new", f"{words}."), content)
 
 
 def _aims(

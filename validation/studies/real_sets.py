@@ -26,6 +26,7 @@ from validation.same_starts import (
     gap_bound,
 )
 from validation.studies.authors_program import best_of_program
+from validation.studies.contest import reason_cells
 from validation.studies.face_images import followed
 from validation.studies.hindsight import best_of_paths, curves
 from validation.studies.peer_tables import peer_tables, printed
@@ -34,6 +35,7 @@ from validation.summaries import TITLES, letters, mark_of, mean_sd, scores_of
 __all__ = [
     "MISSED",
     "PEERS",
+    "in_contest",
     "judgements",
     "real_cells",
     "reason",
@@ -217,8 +219,9 @@ def _tally(scores: pd.DataFrame) -> str:
         if sets:
             parts.append(f"{TITLES[name]} on {better} and {worse} of {sets}")
     return (
-        "From the same rows, with its automatic choices, this package is significantly better and "
-        f"worse than {'; '.join(parts)}. The peers' scaling was chosen in hindsight, its own not."
+        "From the same rows, with its automatic choices, this package is better, and worse, at "
+        "5 % (signed-rank test over the 20 starts, data fixed) than "
+        f"{'; '.join(parts)} sets. The peers' scaling was chosen in hindsight, its own not."
     )
 
 
@@ -307,13 +310,17 @@ def table5_section(store: Store) -> Section | None:
         "starts where it is slow). “This, default” is the one fit that a user gets, nothing chosen "
         "with labels; “same rows” is mean (sd) over 20 random starts at its choices. Letters: r "
         "raw, s standardised, m divided by the range, b between form, which the paper does not "
-        "have.",
+        "have. + differs from “same rows” at 5 %, ≃ does not. Mended: "
+        f"{'; '.join(f'{name}, {what}' for name, what in MENDED.items())}",
     )
     below = [name for name, found in judged.items() if not found]
     as_it_is = scores[scores["version"] == "as it is"]
     items: list[str | Table | Picture] = [table, *peer_tables(store, as_it_is), _tally(scores)]
     if below:
-        items.append(f"**Not reached on any path of either algorithm:** {', '.join(below)}.")
+        items.append(
+            "**Not reached by the mean over the starts on any path of this package's and the "
+            f"published algorithm:** {', '.join(below)}.{in_contest(store, below)}"
+        )
         items += [
             f"**{name}** (paper {PAPER[name]:.3f}). {reason(name, best, program)}" for name in below
         ]
@@ -333,13 +340,33 @@ def table5_section(store: Store) -> Section | None:
             f"with everything chosen without labels, in the fit that a user gets, on "
             f"{_count(automatic)}",
         ),
-        (average, f"so chosen, as a mean over random starts, on {_count(average)}"),
+        (average, f"so chosen, as a mean over 20 random starts, on {_count(average)}"),
     ]
     text = "; ".join(said for counted, said in parts if counted)
     condition = "λ and the scaling are right, and not on every set. " if below else ""
     figures = f"NMI is at or above the paper's figure {text}." if text else ""
     verdict = Verdict(kind if judged else "open", f"{condition}{figures}")
     return Section("Table 5: NMI on real data", verdict, items)
+
+
+def in_contest(store: Store, names: list[str]) -> str:
+    """What the default's own search has on some sets, in hindsight over its candidates."""
+    cells = [one for one in reason_cells() if one.inputs["name"] in names]
+    tops = {
+        cell.inputs["name"]: max(one["nmi"] for one in (value["own"], *value["others"]))
+        for cell, value in store.finished(cells)
+    }
+    if not tops:
+        return ""
+    each = ", ".join(f"{name} {top:.3f}" for name, top in tops.items())
+    reached = [name for name, top in tops.items() if is_reached(name, top)]
+    those = f"the paper's figure on {', '.join(reached)}" if reached else "the paper's on none"
+    return (
+        " With the default's own starts instead of single random ones, the best in hindsight of "
+        "fits at every second of its candidates, decorrelated features among them, has "
+        f"{each}: it reaches {those}. These fits are "
+        "of the contest, and no verdict here counts them."
+    )
 
 
 def shortfalls(scores: pd.DataFrame, best: pd.DataFrame, names: list[str]) -> Table:
@@ -379,7 +406,8 @@ def reason(name: str, best: pd.DataFrame, program: pd.DataFrame) -> str:
     top = here.loc[here["nmi"].idxmax()]
     facts = [
         f"The best mean is {top['nmi']:.3f}, {PAPER[name] - top['nmi']:.3f} less "
-        f"({top['scaling']}, {top['form']} form); single starts reach {here['single'].max():.3f}."
+        f"({top['scaling']}, {top['form']} form); the best single start of all paths has "
+        f"{here['single'].max():.3f}."
     ]
     if len(mended):
         facts.append(f"Mended, the best mean is {mended['nmi'].max():.3f}.")
@@ -391,7 +419,8 @@ def reason(name: str, best: pd.DataFrame, program: pd.DataFrame) -> str:
             "are arbitrary."
         )
     facts.append(
-        f"One of the {len(y)} rows that changes its cluster moves NMI by {_step(y, k):.3f}."
+        f"One of the {len(y)} rows in a wrong cluster, all others right, costs {_step(y, k):.3f} "
+        "of NMI on average."
     )
     tried = program[(program["name"] == name) & (program["version"] == "as it is")]
     if len(tried):

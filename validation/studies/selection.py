@@ -244,7 +244,7 @@ def _sentence(table: pd.DataFrame, what: str) -> str:
     near = int((table["best"] - table["predictive"] <= _NEAR).sum())
     below = int((table["k-means"] - table["predictive"] > _BELOW).sum())
     return (
-        f"on {len(table)} {what} the default has {table['predictive'].mean():.3f} on average, the "
+        f"on {len(table)} {what} the default has mean NMI {table['predictive'].mean():.3f}, the "
         f"best penalty in hindsight {table['best'].mean():.3f}, the better k-means "
         f"{table['k-means'].mean():.3f}; the default is within {_NEAR} of the best on {near} and "
         f"more than {_BELOW} below k-means on {below}"
@@ -283,7 +283,8 @@ def choosing_section(store: Store) -> Section | None:
             "criterion; “chosen” is what the default chose (r raw, s standardised, b "
             "between form). k-means is the better of raw and standardised, with ten starts. “From "
             "the classes” descends from the means of the true classes, at what the default chose, "
-            "and compares the objective reached with the fit's",
+            "and says by “objective” whether the one that it reaches is the fit's (same), lower or "
+            "higher, each word once if draws differ. A dash: not computed",
         ),
         "Where the descent from the classes ends higher than the fit, the fit is the better one by "
         "the objective, whatever its NMI; where it ends lower, the search missed something.",
@@ -332,7 +333,7 @@ def _range(store: Store) -> list[str | Table]:
     table = Table(
         pd.DataFrame(rows),
         "Would division by the range help as a further candidate? Held-out score of the best "
-        "penalty (nats a row) / NMI of the fit",
+        "penalty (nats a row, larger is better) / NMI of the fit",
     )
     if not reached["sets"]:
         return [table]

@@ -192,12 +192,13 @@ def differences_section(store: Store) -> Section | None:
         naive = level["t test, heaviest"]
         words.append(
             f"at 5 % they reject {_span(own)} of the null hypotheses where there are no clusters, "
-            f"a t test {_span(naive)}"
+            f"a t test of the heaviest feature {_span(naive)}"
         )
         caption = (
             f"Tests between two clusters at 5 %, {_ROWS} rows without clusters, standardised "
             f"features, λ = {_FOR_NONE} / log p a row. Where the fit missed a better partition of "
-            "its own data the tests reject less often"
+            "its own data the tests reject less often. In % of the data sets: the null hypothesis "
+            "that two clusters have the same means, in all features, in the first, in the heaviest"
         )
         tables.append(Table(_shown(level), caption, 2))
     if len(power):
@@ -208,10 +209,11 @@ def differences_section(store: Store) -> Section | None:
         )
         caption = (
             f"Groups that lie {_SIDE:g} standard deviations apart in a tenth of the features, λ = "
-            f"{_PENALTY} a row. Rejections in data sets in which they were found (adjusted Rand "
-            f"index of at least {_FOUND}), and of the t test of one who knows the groups"
+            f"{_PENALTY} a row. Rejections of the same null hypotheses in % of those data sets in "
+            f"which the groups were found (adjusted Rand index of at least {_FOUND}), and "
+            "in % of all of them by the t test of one who knows the groups"
         )
         tables.append(Table(_shown(power), caption, 2))
     text = "; ".join(words)
-    verdict = Verdict("new", f"Tests that allow for clusters having been found: {text}.")
+    verdict = Verdict("new", f"tests that allow for clusters having been found: {text}.")
     return Section("Differences between clusters", verdict, tables)

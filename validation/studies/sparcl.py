@@ -114,16 +114,20 @@ def agreement_section(store: Store) -> Section | None:
     )
     text += f"weights to {worst:.0e}."
     if lives:
-        text += f" The installed sparcl repeats {live} of {sum(one['fits'] for one in lives)}."
+        text += (
+            f" sparcl itself, run anew beside R, repeats {live} of its own "
+            f"{sum(one['fits'] for one in lives)} recorded fits."
+        )
     return Section(
         "sparcl: native against recorded and live outputs",
         Verdict("holds" if same == fits and worst < 1e-9 else "does not hold", text),
         [
             Table(
                 pd.DataFrame(rows),
-                "sparcl 1.0.4 under R 4.2.2, recorded from given centroids at several bounds; "
-                "how many fits have the same partition, and the largest differences of the "
-                "weights and of the permutation gaps",
+                "sparcl 1.0.4 under R 4.2.2, recorded from given centroids at several bounds. "
+                "“Native”: how many fits of this package have sparcl's partition, and the largest "
+                "difference of a weight; “gaps”: how many permutation gaps were recorded, and the "
+                "largest difference; “live”: the same of sparcl, run anew",
             )
         ],
     )

@@ -120,6 +120,9 @@ def uniform(seed: int) -> dict[str, list[float]]:
     return {"s": exponents, "gap": gaps.tolist(), "bound": bounds.tolist()}
 
 
+_HULL = "the hull of the data"
+
+
 def _size(value: float) -> str:
     return f"{value:.0e}" if value else "0"
 
@@ -143,13 +146,15 @@ def theorems_section(store: Store) -> Section | None:
     )
     worst = fits[["largest rise", "outside the hull", "off the simplex"]].max()
     clean = bool((worst < 1e-8).all()) and inside
+    rise, out = worst.iloc[0], worst.iloc[1]
+    rises = f"rises by at most {_size(rise)} of its size" if rise else "never rises"
+    leave = f"leave {_HULL} by at most {_size(out)}" if out else f"never leave {_HULL}"
     return Section(
         "Theorems 1 and 2, with numbers",
         Verdict(
             "holds" if clean else "does not hold",
-            f"in {len(fits)} random fits the objective rises by at most {_size(worst.iloc[0])} of "
-            f"its size, centroids are outside the hull of the data by at most "
-            f"{_size(worst.iloc[1])}, weights off the simplex by {_size(worst.iloc[2])}. f_s "
+            f"in {len(fits)} random fits the objective {rises}, centroids {leave}, and weights are "
+            f"off the simplex by at most {_size(worst.iloc[2])}. f_s "
             "converges to f_−∞ uniformly, within the bound "
             "(k^(1/|s|) − 1) f_−∞ that the power mean inequality gives.",
         ),

@@ -403,22 +403,28 @@ def uncertainty_section(store: Store) -> Section | None:
         "Intervals and tests",
         Verdict(
             "new",
-            f"95 % intervals cover {means.min():.1f} – {means.max():.1f} %; tests at 5 % reject "
-            f"{rates.min():.1f} – {rates.max():.1f} % of pure noise.",
+            f"95 % bootstrap intervals cover {means.min():.1f} – {means.max():.1f} % of the "
+            "population's weights and centroids; tests at 5 % reject "
+            f"{rates.min():.1f} – {rates.max():.1f} % of the true null hypotheses, that a feature "
+            "is noise.",
         ),
         [
             Table(
                 shown,
                 f"Bootstrap intervals ({coverage_cells()[0].inputs['n_boot']} resamples) of the "
-                "weights and centroids of relevant features, against those of a sample of "
-                f"{population_cells()[0].inputs['n']:,} rows",
+                "weights and centroids of relevant features: how often they hold the population's, "
+                f"for which a sample of {population_cells()[0].inputs['n']:,} rows stands; mean, "
+                "lowest and highest over the features. The standard error of a feature's coverage "
+                "is 1.5 points at 200 data sets",
                 3,
             ),
             *noise,
             Table(
                 tests,
-                "Tests of features at 5 %, given the other features. The careless test is an "
-                "analysis of variance between the clusters that the feature helped to find",
+                "Tests of features at 5 %, given the other features: % of the features that are "
+                "noise, for which the null hypothesis is true, and of the relevant ones, that are "
+                "rejected. The careless test, here on noise, is an analysis of variance between "
+                "the clusters that the feature helped to find",
             ),
         ],
     )
