@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import numbers
 import warnings
 from collections.abc import Iterable
@@ -241,27 +242,45 @@ class Decision(NamedTuple):
     top: Candidate
 
 
-def competing(entries: list[Candidate], least: float = LEAST_STABILITY) -> list[Candidate]:
+class Guard(NamedTuple):
+    """What keeps candidates from competing whose replicates find different answers.
+
+    Attributes
+    ----------
+    least : float
+        Agreement below which the partitions of the replicates have little in common.
+    nothing : float
+        Score of a partition that is worth nothing, where scores tell.
+    """
+
+    least: float = LEAST_STABILITY
+    nothing: float = -math.inf
+
+
+def competing(entries: list[Candidate], guard: Guard) -> list[Candidate]:
     """Candidates with all replicates, whose partitions agree.
 
     Where replicates find partitions that have little in common, what they gain is no single
-    answer; if all candidates are such, all compete.
+    answer. All compete if all are such, and if these gain something where the others, on which
+    replicates agree, gain nothing.
 
     Parameters
     ----------
     entries : list of Candidate
         Scored candidates.
-    least : float
-        Agreement below which partitions have little in common.
+    guard : Guard
     """
     complete = max(len(entry.scores) for entry in entries)
     scored = [entry for entry in entries if len(entry.scores) == complete]
-    return [entry for entry in scored if not entry.stability < least] or scored
+    agreed = [entry for entry in scored if not entry.stability < guard.least]
+
+    def gains(some: list[Candidate]) -> bool:
+        return any(entry.mean > guard.nothing for entry in some)
+
+    return agreed if agreed and gains(agreed) >= gains(scored) else scored
 
 
-def decide(
-    entries: list[Candidate], rule: SelectionRule, least: float = LEAST_STABILITY
-) -> Decision:
+def decide(entries: list[Candidate], rule: SelectionRule, guard: Guard | None = None) -> Decision:
     """Choose a candidate and the runner-up.
 
     Of those that compete the best mean sets the standard. A family whose best is within the rule's
@@ -274,10 +293,10 @@ def decide(
     entries : list of Candidate
         Scored candidates.
     rule : SelectionRule
-    least : float
-        As in `competing`.
+    guard : Guard, optional
+        That of scores which do not tell what is worth nothing, if not given.
     """
-    racing = competing(entries, least)
+    racing = competing(entries, guard or Guard())
     best = max(racing, key=lambda entry: (entry.mean, entry.lam))
     of_family: dict[Family, Candidate] = {}
     for entry in racing:
@@ -588,11 +607,12 @@ def select_candidate(
         )
     if has_wide_shape(*X.shape) and any(len(entry.partitions) > 1 for entry in entries):
         rule = rule.for_wide()
-    least = criterion.least_stability
-    decision, advantage = decide(entries, rule, least), None
+    nothing = 0.0 if criterion.over_one_cluster else -math.inf
+    guard = Guard(criterion.least_stability, nothing)
+    decision, advantage = decide(entries, rule, guard), None
     if options.weights == "auto" and complete and isinstance(criterion, Predictive):
         again = criterion.replicates(X, weight, np.random.default_rng(_SEED))
-        decision, advantage = _decide_weights(entries, rule, again, least)
+        decision, advantage = _decide_weights(entries, rule, again, guard)
         kept = decision.chosen.family.weights
         entries = [entry for entry in entries if entry.family.weights == kept]
     family = decision.chosen.family
@@ -600,7 +620,7 @@ def select_candidate(
         rule = rule.for_clusters()
     rows = array_engine(X, weight, family.scale, options.prior, options.families)
     found = _warm_starts(rows, decision.chosen, options.n_clusters)
-    nested = nested_scores(competing(entries, least))
+    nested = nested_scores(competing(entries, guard))
     evidence, separation = None, None
     if criterion.over_one_cluster and options.n_clusters > 1:
         # of clusters of one scatter: with scatters of their own heavy tails look like clusters
@@ -647,7 +667,7 @@ def _of_one_scatter(score: Score) -> Score:
 
 
 def _decide_weights(
-    entries: list[Candidate], rule: SelectionRule, replicates: list[HeldOut], least: float
+    entries: list[Candidate], rule: SelectionRule, replicates: list[HeldOut], guard: Guard
 ) -> tuple[Decision, Advantage | None]:
     """Choose among common weights, among weights of every cluster, and then between the two.
 
@@ -656,7 +676,7 @@ def _decide_weights(
     that differ, see `ewp.selection.cluster_density`.
     """
     common, own = (
-        decide([entry for entry in entries if entry.family.weights == weights], rule, least)
+        decide([entry for entry in entries if entry.family.weights == weights], rule, guard)
         for weights in ("common", "cluster")
     )
     shape = len(replicates), len(replicates[0].described)

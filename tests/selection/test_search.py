@@ -2,10 +2,21 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ewp.selection.criteria import Score
-from ewp.selection.decision import SELECTION_RULES, decide
+from ewp.selection.decision import (
+    SELECTION_RULES,
+    Guard,
+    SelectionOptions,
+    competing,
+    decide,
+    select_candidate,
+)
 from ewp.selection.search import Candidate, Family, eliminate_hopeless, paired_difference
+from ewp.solver.fit import FitOptions
+from validation.recipes import NOISES
 
 
 def scored(family, lam, values, labels=None):
@@ -37,6 +48,40 @@ def test_stable_rule_prefers_agreeing_partitions():
     for rule in SELECTION_RULES.values():
         assert decide([firm, shaky], rule)[0] is firm
     assert decide([shaky], SELECTION_RULES["1se"])[0] is shaky
+
+
+@given(
+    gains=st.lists(st.floats(-2, 2), min_size=2, max_size=6),
+    firm=st.lists(st.booleans(), min_size=6, max_size=6),
+)
+def test_unstable_partitions_compete_if_only_they_gain_something(gains, firm):
+    same, other = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    entries = [
+        Candidate(
+            Family("standard"),
+            float(i + 1),
+            [Score(gain, 1.0, labels=same), Score(gain, 1.0, labels=same if agrees else other)],
+        )
+        for i, (gain, agrees) in enumerate(zip(gains, firm, strict=False))
+    ]
+    stable = [entry for entry in entries if entry.stability == 1.0]
+    guard = Guard(nothing=0.0)
+    found = competing(entries, guard)
+    only_others = max(gains) > 0 and not any(entry.mean > 0 for entry in stable)
+    assert found == (entries if only_others or not stable else stable)
+    best = decide(entries, SELECTION_RULES["max"], guard).best
+    assert best.mean == max(entry.mean for entry in found)
+    # scores that do not tell what is worth nothing: stable partitions come first
+    assert competing(entries, Guard()) == (stable or entries)
+
+
+def test_a_stable_partition_worth_nothing_does_not_hide_one_that_gains():
+    """Clusters beside factor noise, where folds agree on a cut along a factor."""
+    X, _ = NOISES["factor noise"](9, True)
+    made = select_candidate(X, None, FitOptions(n_clusters=3), SelectionOptions())
+    complete = [entry for entry in made.entries if len(entry.scores) == 5]
+    assert max(entry.mean for entry in complete if entry.stability >= 0.5) < 0
+    assert made.chosen.mean > 0
 
 
 def test_among_many_features_the_weights_decide_between_stable_candidates():
