@@ -56,6 +56,7 @@ _LISTS = (
     authors_program.penalty_cells,
     figures.box_cells,
     hindsight.path_cells,
+    hindsight.search_cells,
     face_images.face_cells,
     authors_program.path_cells,
     selection.chosen_cells,

@@ -101,12 +101,15 @@ def mark_of(one: pd.Series, reference: pd.Series) -> str:
 def letters(scaling: str, form: str) -> str:
     """Letters for a scaling and a form in tables: r raw, s standardised, m by the range, b between.
 
+    Decorrelated features have a d.
+
     Examples
     --------
     >>> letters("raw", "between"), letters("standardised", "within")
     ('rb', 's')
     """
-    return {"raw": "r", "standardised": "s", "range": "m"}[scaling] + "b" * (form == "between")
+    letter = {"raw": "r", "standardised": "s", "range": "m", "decorrelated": "d"}[scaling]
+    return letter + "b" * (form == "between")
 
 
 def counted(table: pd.DataFrame, by: str | list[str]) -> str:

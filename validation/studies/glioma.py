@@ -17,7 +17,7 @@ from validation.same_starts import choose_default, draw_starts, gap_bound, tuned
 from validation.studies.figures import panels_of
 from validation.studies.hindsight import best_of_paths
 from validation.studies.peer_tables import table3
-from validation.studies.real_sets import PEERS, in_contest, real_cells
+from validation.studies.real_sets import PEERS, real_cells
 from validation.summaries import TITLES, mean_sd, scores_of
 
 __all__ = ["glioma_cells", "glioma_section", "partitions"]
@@ -79,12 +79,12 @@ def glioma_section(store: Store) -> Section | None:
         Verdict(
             kind,
             f"{where}the paper has NMI {PAPER['GLIOMA']:.3f} for EWP; the best mean over 20 "
-            f"random starts {reached}. Without labels the means of all methods lie between "
+            f"starts or seeds {reached}. Without labels the means of all methods lie between "
             f"{low:.2f} and {high:.2f}, EWP's from the same rows at "
             f"{levels['ewp, same rows'].max():.2f}.",
         ),
         [
-            f"50 tumours of four kinds, 4434 genes.{in_contest(store, ['GLIOMA'])}",
+            "50 tumours of four kinds, 4434 genes.",
             *([beside] if beside is not None else []),
             Table(table, "NMI and adjusted Rand index (ARI), mean (sd) over 20 trials", 2),
             Picture.of(
