@@ -349,8 +349,8 @@ def _on_genes(store: Store) -> Part:
         (
             "thousands of features: CPU seconds within 10 × k-means + 2 × sparse k-means",
             "; ".join(f"{value:.1f} × that at {size}" for size, value in middle["share"].items())
-            + f"; at most {middle['with_gap'].max():.2f} × where the gap, which chooses the bound of "
-            "sparse k-means as λ is chosen here, is counted with it",
+            + f"; at most {middle['with_gap'].max():.2f} × where the gap, which chooses the bound "
+            "of sparse k-means as λ is chosen here, is counted with it",
             bool(middle["share"].max() <= 1),
         ),
     ]
