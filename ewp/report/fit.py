@@ -191,7 +191,11 @@ def _weights_picture(results: FittedResults) -> Markup | None:
     if not results.by_cluster:
         return None
     words = "The weights of the heaviest features in every cluster."
-    return draw(results.plot_weights, "cluster-weights", words)
+    if results.bootstrap_ is None:
+        return draw(results.plot_weights, "cluster-weights", words)
+    # intervals take the room that the picture gives them
+    words = f"{words[:-1]}, with intervals."
+    return draw(results.plot_weights, "cluster-weights", words, None)
 
 
 def _picture(results: FittedResults) -> Markup | None:
@@ -251,8 +255,10 @@ def _diagnostics(results: FittedResults) -> list[dict[str, Any]]:
         if record is None:
             continue
         key = name.strip("_").replace("_", "-")
+        # panels of clusters take the room that they need
+        size = None if getattr(record, "by_cluster", False) else (5.2, 4.2)
         try:
-            figure = draw(record.plot, key, TITLES[name], (5.2, 4.2))
+            figure = draw(record.plot, key, TITLES[name], size)
         except ValueError:  # so a record says that it has nothing to draw
             figure = None
         tables = Markup(record._repr_html_())
@@ -264,7 +270,7 @@ def feature_table(results: FittedResults) -> pd.DataFrame:
     """Everything that is known of the features, in the order of the data."""
     table = pd.DataFrame({"weight": results.mean_weights.to_numpy(dtype=float)})
     table.index = pd.Index([one_line(name) for name in results.feature_names], name="feature")
-    if results.bootstrap_ is not None:
+    if results.bootstrap_ is not None and not results.by_cluster:
         found = results.bootstrap_.weight_intervals()
         table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
     if results.observed is not None:
