@@ -47,7 +47,7 @@ _MOST_WRITTEN = 12
 #: Intervals that end below are not written: these features have next to no weight in a cluster.
 _LEAST_END = 0.02
 #: Panels of clusters beside each other.
-_PANELS = 6
+_PANELS = 4
 #: Share of a cluster that a band holds.
 _BAND = 0.8
 #: Letters on coloured cells; as they are no greys, pages leave them alone in the dark.
@@ -228,9 +228,7 @@ def plot_cluster_weights(
     ax.set_xlabel("cluster" + _hidden_note(w.mean(axis=0), order))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    words = "weights of the features in every cluster" + (
-        ",\nwith 95 % intervals" if written else ""
-    )
+    words = "weights of the features in every cluster" + (",\nwith intervals" if written else "")
     ax.set_title(words, fontsize="small", color=INK)
     bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.03)
     bar.outline.set_visible(False)

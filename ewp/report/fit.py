@@ -31,6 +31,7 @@ from ewp.display.formatting import (
     thousands,
     weight_cells,
 )
+from ewp.display.profile_plots import plot_cluster_weights
 from ewp.display.selection import plot_record, selection_reason
 from ewp.report.page import data_hash
 from ewp.report.svg import draw
@@ -41,6 +42,8 @@ _MEANS = 15
 _APART = 4
 _MOST_CLUSTERS = 60
 _MOST_COLUMNS = 12
+#: Panels of clusters that are as wide as other pictures.
+_WIDE = 2
 #: Features that are shown.
 TOP = 25
 #: Features up to which the whole table is put into the page.
@@ -187,15 +190,16 @@ def _trace(results: FittedResults) -> Markup:
 
 
 def _weights_picture(results: FittedResults) -> Markup | None:
-    """The weights of every cluster, where these have weights of their own."""
+    """The weights of every cluster, where these have weights of their own.
+
+    Intervals have a picture of theirs.
+    """
     if not results.by_cluster:
         return None
     words = "The weights of the heaviest features in every cluster."
-    if results.bootstrap_ is None:
-        return draw(results.plot_weights, "cluster-weights", words)
-    # intervals take the room that the picture gives them
-    words = f"{words[:-1]}, with intervals."
-    return draw(results.plot_weights, "cluster-weights", words, None)
+    each, names = results.weights.to_numpy(dtype=float), list(results.feature_names)
+    picture = partial(plot_cluster_weights, each, names, clusters=list(results.weights.index))
+    return draw(picture, "cluster-weights", words)
 
 
 def _picture(results: FittedResults) -> Markup | None:
@@ -256,13 +260,15 @@ def _diagnostics(results: FittedResults) -> list[dict[str, Any]]:
             continue
         key = name.strip("_").replace("_", "-")
         # panels of clusters take the room that they need
-        size = None if getattr(record, "by_cluster", False) else (5.2, 4.2)
+        panels = results.n_clusters if getattr(record, "by_cluster", False) else 0
+        size = None if panels else (5.2, 4.2)
         try:
             figure = draw(record.plot, key, TITLES[name], size)
         except ValueError:  # so a record says that it has nothing to draw
             figure = None
         tables = Markup(record._repr_html_())
-        found.append({"title": TITLES[name], "tables": tables, "figure": figure})
+        wide = panels > _WIDE
+        found.append({"title": TITLES[name], "tables": tables, "figure": figure, "wide": wide})
     return found
 
 
