@@ -273,7 +273,9 @@ def _write_fit_tables(results: EWPResults, table: TableReader, out: Path) -> lis
     """Write a fit into a folder and return the names of the files."""
     labels = results.labels.set_axis(table.rows)
     found = diagnostic_tables(results) | _refined_rows(results, table)
-    weights = found.pop("weight_intervals", _weights_by_feature(results))
+    weights = _weights_by_feature(results)
+    if not results.by_cluster:  # else intervals are a file of their own: a row is no feature
+        weights = found.pop("weight_intervals", weights)
     frames = {
         "labels.csv": labels.to_frame(),
         "weights.csv": weights.rename_axis("feature"),
@@ -297,18 +299,12 @@ def _write_comparison_tables(found: Comparison, out: Path) -> list[str]:
     return ["table.csv", "scores.csv", "weights.csv"]
 
 
-def _intervals(results: EWPResults) -> pd.DataFrame:
-    """Intervals of the weights, of a fit that was bootstrapped."""
-    found = results.bootstrap_
-    assert found is not None
-    return found.weight_intervals()
-
-
 def diagnostic_tables(results: EWPResults) -> dict[str, pd.DataFrame]:
     """Tables of what was asked after a fit, by name."""
     tables = {}
     if results.bootstrap_ is not None:
-        tables["weight_intervals"] = _intervals(results).rename_axis("feature")
+        ends = results.bootstrap_.weight_intervals()
+        tables["weight_intervals"] = ends if results.by_cluster else ends.rename_axis("feature")
         if results.bootstrap_.similarity is not None:
             tables["bootstrap_clusters"] = results.bootstrap_.clusters
     if results.stability_ is not None:

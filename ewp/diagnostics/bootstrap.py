@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ewp.common.checks import check_choice, check_integer, check_number
+from ewp.common.checks import check_choice, check_integer, check_number, listing
 from ewp.common.types import Array
 from ewp.diagnostics.intervals import (
     LEVEL,
@@ -27,26 +27,18 @@ from ewp.diagnostics.intervals import (
     warn_of_few,
 )
 from ewp.diagnostics.stability import DISSOLVED, similarity_table
-from ewp.display.axes import (
-    GRID,
-    INK,
-    PALETTE,
-    despine,
-    heaviest_rows,
-    height_of_rows,
-    name_rows,
-    side_by_side,
-    start_at_zero,
-)
+from ewp.display.axes import heaviest_rows
 from ewp.display.formatting import (
     INTERVAL_METHODS,
     MAX_CLUSTERS,
-    interval_cells,
+    interval_table,
     one_line,
     scientific,
     short,
     whole_percent,
 )
+from ewp.display.plots import plot_intervals
+from ewp.display.profile_plots import plot_cluster_intervals
 from ewp.display.summary import (
     CONDITIONAL,
     INTERRUPTED,
@@ -68,6 +60,9 @@ _LOCAL = (
     "scratch is what start='scratch' and stability() ask."
 )
 _MAX_PAIRS = 5
+#: Features in a summary; of clusters with weights of their own as many each as make so many lines
+#: in all, but not fewer than the last number.
+_TOP, _LINES, _FEWEST = 10, 30, 3
 #: Clusters that a sentence names.
 _MAX_CLUSTERS = 10
 
@@ -80,12 +75,12 @@ class BootstrapResults(SummaryMixin):
 
     Attributes
     ----------
-    weights : pandas.Series
-        The fit's weights.
+    weights : pandas.Series or pandas.DataFrame
+        The fit's weights; one row of them per cluster, where every cluster has its own.
     centroids : pandas.DataFrame
         The fit's centroids.
-    weight_draws : ndarray of shape (n_boot, p)
-        Weights in the resamples.
+    weight_draws : ndarray of shape (n_boot, p) or (n_boot, k, p)
+        Weights in the resamples, of clusters in the order of the fit's.
     centroid_shifts : ndarray of shape (n_boot, k, p)
         Centroids in the resamples minus the fit's, in data units.
     weight_jackknife, centroid_jackknife : ndarray
@@ -103,7 +98,7 @@ class BootstrapResults(SummaryMixin):
         What resamples were fitted from.
     """
 
-    weights: pd.Series
+    weights: pd.Series | pd.DataFrame
     centroids: pd.DataFrame
     weight_draws: Array
     centroid_shifts: np.ndarray
@@ -121,9 +116,26 @@ class BootstrapResults(SummaryMixin):
         return len(self.weight_draws)
 
     @property
-    def selection_frequency(self) -> pd.Series:
-        """Share of the resamples in which a feature has more weight than the threshold."""
+    def by_cluster(self) -> bool:
+        """Whether every cluster has feature weights of its own."""
+        return isinstance(self.weights, pd.DataFrame)
+
+    @property
+    def _features(self) -> pd.Index:
+        """Names of the features."""
+        return (
+            self.weights.columns if isinstance(self.weights, pd.DataFrame) else self.weights.index
+        )
+
+    @property
+    def selection_frequency(self) -> pd.Series | pd.DataFrame:
+        """Share of the resamples in which a feature has more weight than the threshold.
+
+        Of the shape of `weights`: one row per cluster, where every cluster has weights of its own.
+        """
         share = (self.weight_draws > self.threshold).mean(axis=0)
+        if isinstance(self.weights, pd.DataFrame):
+            return pd.DataFrame(share, index=self.weights.index, columns=self.weights.columns)
         return pd.Series(share, index=self.weights.index, name="selected")
 
     @property
@@ -141,6 +153,15 @@ class BootstrapResults(SummaryMixin):
             )
         index = pd.Index(self.centroids.index, name="cluster")
         return pd.DataFrame(similarity_table(self.similarity), index=index)
+
+    def _table(self, columns: dict[str, np.ndarray]) -> pd.DataFrame:
+        """Figures of all weights as a table, cluster after cluster where these have their own."""
+        if not isinstance(self.weights, pd.DataFrame):
+            return pd.DataFrame(columns, index=self.weights.index)
+        k, p = self.weights.shape
+        names = [np.repeat(self.weights.index, p), np.tile(self.weights.columns, k)]
+        index = pd.MultiIndex.from_arrays(names, names=["cluster", "feature"])
+        return pd.DataFrame({name: np.ravel(part) for name, part in columns.items()}, index=index)
 
     def _jumps(self, level: float) -> np.ndarray:
         """Which clusters are other ones in more resamples than lie beyond an end of an interval."""
@@ -161,14 +182,17 @@ class BootstrapResults(SummaryMixin):
         method : {"auto", "bca", "percentile"}, default "auto"
             "auto" takes BCa where its assumptions hold and percentiles otherwise: without a
             jackknife, where clusters are other ones in more resamples than lie beyond an end of
-            the interval, where BCa's ends lie beyond the resamples, and where resamples spread
-            otherwise than the jackknife. ``summary()`` says which and why.
+            the interval (where every cluster has weights of its own: where the cluster itself
+            is), where BCa's ends lie beyond the resamples, and where resamples spread otherwise
+            than the jackknife. ``summary()`` says which and why.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``weight``, ``lower``, ``upper``, ``se`` (standard deviation over the
-            resamples), ``bias`` (their mean minus the weight), ``selected`` and ``method``.
+            resamples), ``bias`` (their mean minus the weight), ``selected`` and ``method``. One row
+            per feature; where every cluster has weights of its own, one per cluster and feature,
+            which are the levels of its index: ``table.loc[0]`` is the table of cluster 0.
         """
         w = self.weights.to_numpy(dtype=float)
         found = self._weight_ends(level, method)
@@ -181,7 +205,7 @@ class BootstrapResults(SummaryMixin):
             "selected": self.selection_frequency.to_numpy(),
             "method": _methods(found),
         }
-        return pd.DataFrame(table, index=self.weights.index)
+        return self._table(table)
 
     def _weight_ends(self, level: float, method: str = "auto") -> Interval:
         """Intervals of the weights on the logit scale."""
@@ -191,6 +215,7 @@ class BootstrapResults(SummaryMixin):
             logit(self.weight_jackknife),
             level,
             method,
+            of_clusters=self.by_cluster,
         )
 
     def log_ratios(
@@ -202,7 +227,7 @@ class BootstrapResults(SummaryMixin):
         ----------
         reference : feature name, optional
             Additive log-ratios, to this feature. By default centred log-ratios: to the geometric
-            mean of all features that have any weight.
+            mean of all features that have any weight, in the same cluster.
         level : float, default 0.95
         method : {"auto", "bca", "percentile"}, default "auto"
             As in `weight_intervals`.
@@ -210,21 +235,30 @@ class BootstrapResults(SummaryMixin):
         Returns
         -------
         pandas.DataFrame
-            Columns ``log_ratio``, ``lower``, ``upper``, ``method``.
+            Columns ``log_ratio``, ``lower``, ``upper``, ``method``; rows as in
+            `weight_intervals`.
         """
-        position: Any = self.weights.to_numpy(dtype=float) > 0
+        w = self.weights.to_numpy(dtype=float)
+        position: Any = w > 0
         if reference is not None:
-            if reference not in self.weights.index:
+            if reference not in self._features:
                 raise ValueError(f"no feature is called {reference!r}")
-            position = [self.weights.index.get_loc(reference)]
+            position = [self._features.get_loc(reference)]
 
         def scale(w: Array) -> Array:
             logs = np.log(np.maximum(w, _TINY))
+            if self.by_cluster and reference is None:  # clusters differ in the features with weight
+                return logs - logs.mean(axis=-1, keepdims=True, where=position)
             return logs - logs[..., position].mean(axis=-1, keepdims=True)
 
-        estimate = scale(self.weights.to_numpy(dtype=float))
+        estimate = scale(w)
         found = self._ends(
-            scale(self.weight_draws), estimate, scale(self.weight_jackknife), level, method
+            scale(self.weight_draws),
+            estimate,
+            scale(self.weight_jackknife),
+            level,
+            method,
+            of_clusters=self.by_cluster,
         )
         table = {
             "log_ratio": estimate,
@@ -232,7 +266,7 @@ class BootstrapResults(SummaryMixin):
             "upper": found.upper,
             "method": _methods(found),
         }
-        return pd.DataFrame(table, index=self.weights.index)
+        return self._table(table)
 
     def centroid_intervals(self, level: float = LEVEL, method: str = "auto") -> pd.DataFrame:
         """Interval of every coordinate of every centroid, in data units.
@@ -354,27 +388,42 @@ class BootstrapResults(SummaryMixin):
         -------
         pandas.DataFrame
             Columns ``heavier`` and ``lighter`` (in the fit) and ``switched``, the share of
-            resamples in which the order is the other one; most frequent first.
+            resamples in which the order is the other one; most frequent first. Where every cluster
+            has weights of its own, pairs are those within a cluster, which is the first column.
         """
         check_integer("top", top, least=2)
         check_number("least", least, above=0, below=1)
-        w = self.weights.to_numpy(dtype=float)
-        order = np.argsort(-w, kind="stable")[:top]
-        drawn = self.weight_draws[:, order]
-        first, second = np.triu_indices(len(order), 1)
-        share = (drawn[:, second] > drawn[:, first]).mean(axis=0)
-        hit = np.flatnonzero(share >= least)
-        hit = hit[np.argsort(-share[hit], kind="stable")]
-        names = self.weights.index.to_numpy()[order]
-        return pd.DataFrame(
-            {"heavier": names[first[hit]], "lighter": names[second[hit]], "switched": share[hit]}
-        )
+        names, weights = self._features.to_numpy(), self.weights.to_numpy(dtype=float)
+        if not self.by_cluster:
+            return _switches(weights, self.weight_draws, names, top, least)
+        each = [
+            _switches(w, self.weight_draws[:, j], names, top, least) for j, w in enumerate(weights)
+        ]
+        for name, pairs in zip(self.weights.index, each, strict=True):
+            pairs.insert(0, "cluster", name)
+        together = pd.concat(each, ignore_index=True)
+        return together.sort_values("switched", ascending=False, kind="stable", ignore_index=True)
 
-    def summary(self, top: int = 10, level: float = LEVEL) -> EWPSummary:
-        """Table of the heaviest features with their intervals, and notes in words."""
+    def summary(self, top: int | None = None, level: float = LEVEL) -> EWPSummary:
+        """Table of the heaviest features with their intervals, and notes in words.
+
+        Parameters
+        ----------
+        top : int, optional
+            Number of features, heaviest first; those of every cluster, where these have weights of
+            their own. By default 10, or as many for each of some clusters as make 30 lines, but at
+            least 3.
+        level : float, default 0.95
+        """
         return summarise_bootstrap(self, top, level)
 
-    def plot(self, ax: Axes | None = None, top: int = 20, level: float = LEVEL) -> Axes:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        top: int = 20,
+        level: float = LEVEL,
+        cluster: Any = None,
+    ) -> Axes:
         """Draw weights with intervals beside selection frequencies.
 
         Parameters
@@ -385,17 +434,56 @@ class BootstrapResults(SummaryMixin):
         top : int, default 20
             Number of features, heaviest first.
         level : float, default 0.95
+        cluster : optional
+            Where every cluster has weights of its own, the cluster that is drawn. By default all
+            of up to 12, one panel each, which share their features and their axis.
 
         Returns
         -------
         Axes
+            That of the intervals, of the first cluster if there are several.
         """
-        return plot_bootstrap(self.weight_intervals(level), level, top=top, ax=ax)
+        table = self.weight_intervals(level)
+        if not self.by_cluster:
+            if cluster is not None:
+                raise ValueError(
+                    f"cluster={cluster!r}: all clusters have the same weights; leave it out"
+                )
+            return plot_intervals(table, level, top=top, ax=ax)
+        if cluster is not None:
+            if cluster not in self.weights.index:
+                known = listing(list(self.weights.index))
+                raise ValueError(f"cluster={cluster!r} is none of the clusters {known}")
+            return plot_intervals(table.loc[cluster], level, top=top, ax=ax)
+        if ax is not None:
+            raise ValueError(
+                "ax is one panel, but every cluster has weights of its own: say which one to draw, "
+                "such as cluster=0, or leave ax out"
+            )
+        return plot_cluster_intervals(table, level, top=top)
 
     def __repr__(self) -> str:
         k, p = self.centroids.shape
         state = "" if self.complete else ", interrupted"
-        return f"BootstrapResults: {self.n_boot} resamples{state}, {p} weights, {k} x {p} centroids"
+        whose = f"{k} x {p}" if self.by_cluster else str(p)
+        return (
+            f"BootstrapResults: {self.n_boot} resamples{state}, {whose} weights, "
+            f"{k} x {p} centroids"
+        )
+
+
+def _switches(
+    weights: Array, draws: Array, names: np.ndarray, top: int, least: float
+) -> pd.DataFrame:
+    """Pairs of one set of weights whose order is not the same in all resamples."""
+    order = np.argsort(-weights, kind="stable")[:top]
+    drawn = draws[:, order]
+    first, second = np.triu_indices(len(order), 1)
+    share = (drawn[:, second] > drawn[:, first]).mean(axis=0)
+    hit = np.flatnonzero(share >= least)
+    hit = hit[np.argsort(-share[hit], kind="stable")]
+    one, two = order[first[hit]], order[second[hit]]
+    return pd.DataFrame({"heavier": names[one], "lighter": names[two], "switched": share[hit]})
 
 
 def _methods(found: Interval) -> np.ndarray:
@@ -403,11 +491,15 @@ def _methods(found: Interval) -> np.ndarray:
     return np.where(found.reason == 0, INTERVAL_METHODS["bca"], INTERVAL_METHODS["percentile"])
 
 
-def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPSummary:
+def summarise_bootstrap(found: BootstrapResults, top: int | None, level: float) -> EWPSummary:
     """Heaviest features with intervals, and the pairs that change places."""
+    k, p = found.centroids.shape
+    count = min(k, MAX_CLUSTERS) if found.by_cluster else 1
+    if top is None:
+        top = min(_TOP, max(_LINES // count, _FEWEST))
     check_integer("top", top, least=1)
     table = found.weight_intervals(level)
-    heaviest = table.iloc[np.argsort(-table["weight"].to_numpy(), kind="stable")[:top]]
+    heaviest = heaviest_rows(table, table["weight"].to_numpy(), top).iloc[: count * top]
     notes = [
         f"lower, upper: {short(100 * level)} % interval on the log-ratio scale; se and bias over "
         "the resamples.",
@@ -419,28 +511,20 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
             "jaccard: mean similarity to the most similar cluster of a resample; dissolved and "
             "recovered: resamples in which it is at most 0.5, and above 0.75."
         )
-    if len(table) > 1:
-        pairs = found.rank_switches(max(top, 2))
-        listed = "; ".join(
-            f"{one_line(heavier)} and {one_line(lighter)} in {whole_percent(share)}"
-            for heavier, lighter, share in pairs.head(_MAX_PAIRS).to_numpy().tolist()
+    if p > 1:
+        notes.append(_order_in_words(found, max(top, 2)))
+    if p > top:
+        notes.append(
+            f"... and {p - top} more features{' in every cluster' if found.by_cluster else ''}."
         )
-        more = len(pairs) - _MAX_PAIRS
-        if listed:
-            tail = f"; ... and {more} more pairs" if more > 0 else ""
-            notes.append(f"Order reversed in resamples: {listed}{tail}.")
-        else:
-            notes.append(
-                f"The order of the {min(max(top, 2), len(table))} heaviest features is the same "
-                "in at least 95 % of the resamples."
-            )
-    if len(table) > top:
-        notes.append(f"... and {len(table) - top} more features.")
+    if found.by_cluster and k > count:
+        notes.append(f"... and {k - count} more clusters.")
     biased = int((heaviest["bias"].abs() > heaviest["se"]).sum())
     if biased:
         notes.append(
-            f"The bias exceeds the standard error in {biased} of these features: there are few "
-            "rows per cluster for so many features, and intervals are rough."
+            f"The bias exceeds the standard error in {biased} of these "
+            f"{'weights' if found.by_cluster else 'features'}: there are few rows per cluster for "
+            "so many features, and intervals are rough."
         )
     if found.converged < 1:
         notes.append(f"{whole_percent(found.converged)} of the fits converged.")
@@ -449,8 +533,9 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
         notes.append(_LOCAL)
     if not found.complete:
         notes.append(INTERRUPTED)
-    title = f"Bootstrap of the weights, {found.n_boot} resamples"
-    shown = pd.DataFrame(interval_cells(heaviest), index=heaviest.index)
+    whose = " of every cluster" if found.by_cluster else ""
+    title = f"Bootstrap of the weights{whose}, {found.n_boot} resamples"
+    shown = interval_table(heaviest)
     for name in ("se", "bias"):
         shown[name] = [scientific(value) for value in heaviest[name]]
     shown["selected"] = [whole_percent(share) for share in heaviest["selected"]]
@@ -462,42 +547,24 @@ def summarise_bootstrap(found: BootstrapResults, top: int, level: float) -> EWPS
     return summary
 
 
-def plot_bootstrap(
-    table: pd.DataFrame, level: float, *, top: int = 20, ax: Axes | None = None
-) -> Axes:
-    """Draw weights with their intervals and, beside them, selection frequencies.
-
-    Parameters
-    ----------
-    table : DataFrame
-        `BootstrapResults.weight_intervals`.
-    level : float
-        Of the intervals.
-    top : int, default 20
-        Number of features, heaviest first.
-    ax : Axes, optional
-        Where to draw the intervals alone.
-    """
-    shown = heaviest_rows(table, table["weight"].to_numpy(), top)
-    rows = np.arange(len(shown))
-    panels = side_by_side((7.2, height_of_rows(len(shown), 1.3)), (3, 1)) if ax is None else [ax]
-    main = panels[0]
-    main.hlines(rows, shown["lower"], shown["upper"], color=PALETTE[0], linewidth=2.2, zorder=2)
-    main.plot(shown["weight"], rows, "o", color=INK, markersize=4.5, zorder=3)
-    main.axvline(1 / len(table), color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    frame, equal = main.get_xaxis_transform(), f" uniform, 1/{len(table)}"
-    main.text(1 / len(table), 1.01, equal, transform=frame, fontsize="small", color=INK)
-    name_rows(main, shown.index)
-    start_at_zero(main, shown[["lower", "upper"]].to_numpy())
-    rest = len(table) - len(shown)
-    note = f"\n{rest} more features" if rest else ""
-    main.set_xlabel(f"weight, {short(100 * level)} % interval{note}")
-    for side in panels[1:]:
-        side.barh(rows, 100 * shown["selected"], height=0.62, color=PALETTE[4], zorder=2)
-        side.set_xlim(0, 100)
-        side.set_xticks([0, 50, 100])
-        side.set_xlabel("selected, %")
-        side.tick_params(axis="y", length=0)
-        side.grid(axis="x", **GRID)
-        despine(side)
-    return main
+def _order_in_words(found: BootstrapResults, top: int) -> str:
+    """Which of the heaviest features change places in the resamples."""
+    pairs = found.rank_switches(top)
+    of = [f" of cluster {name}" for name in pairs["cluster"]] if found.by_cluster else [""] * top
+    listed = "; ".join(
+        f"{one_line(heavier)} and {one_line(lighter)}{whose} in {whole_percent(share)}"
+        for (heavier, lighter, share), whose in zip(
+            pairs[["heavier", "lighter", "switched"]].head(_MAX_PAIRS).to_numpy().tolist(),
+            of,
+            strict=False,
+        )
+    )
+    more = len(pairs) - _MAX_PAIRS
+    if listed:
+        tail = f"; ... and {more} more pairs" if more > 0 else ""
+        return f"Order reversed in resamples: {listed}{tail}."
+    whose = " of every cluster" if found.by_cluster else ""
+    return (
+        f"The order of the {min(top, found.centroids.shape[1])} heaviest features{whose} is the "
+        "same in at least 95 % of the resamples."
+    )

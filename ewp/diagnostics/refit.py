@@ -4,7 +4,7 @@
 scratch or from the full fit's estimates. The penalty is always in proportion to the rows, so that
 all fits estimate the same thing. Features that were decorrelated are the uncorrelated columns here,
 by the map of the fit, which is not estimated again. Which rows, and what becomes of the fits, is
-the diagnostics' business.
+the diagnostics' business; what goes on from estimates is in `ewp.diagnostics.resampling`.
 """
 
 from __future__ import annotations
@@ -30,28 +30,22 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.predict import FittedMetric, nearest_centroids
-from ewp.metrics import overlap, overlap_order, rand_index, similarities
 from ewp.solver.batch import FittedRuns, Runs, fit_runs
 from ewp.solver.cluster_batch import fit_cluster_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
-from ewp.solver.polish import PolishEffort
 
 __all__ = [
-    "Candidates",
     "FittedData",
-    "Refit",
     "Resample",
+    "as_runs",
     "check_common_weights",
     "check_whole_rows",
-    "distinct_solutions",
-    "estimates",
     "feature_positions",
-    "fit_from_scratch",
+    "fit_resamples",
     "fit_rows",
     "fitted_data",
     "in_batches",
     "partitions",
-    "refit",
     "seed_of",
 ]
 
@@ -59,11 +53,6 @@ __all__ = [
 _STRANGE = 0.01
 #: Numbers that the weights and estimates of a batch of resamples may take, and the most of them.
 _BATCH_ENTRIES, _LARGEST_BATCH = 2**23, 100
-#: Agreement (adjusted Rand index) from which two solutions count as one to begin from.
-_SAME = 0.95
-#: Movement, in standard deviations, at which fits that go on from other fits end: far below what
-#: resamples differ by.
-_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -91,6 +80,8 @@ class FittedData:
     divergence : ColumnDivergence or None
         What stands in the place of squared differences. Rows with sizes are per unit of these,
         which are factors of the weights.
+    cluster_weights : ndarray of shape (k, p) or None
+        Where every cluster has weights of its own.
     """
 
     X: Array
@@ -105,6 +96,7 @@ class FittedData:
     critical_exponent: float
     decorrelation: Decorrelation | None
     divergence: ColumnDivergence | None = None
+    cluster_weights: Array | None = None
 
     def to_columns(self, centroids: Array) -> Array:
         """Translate centroids from data units to those of X."""
@@ -233,6 +225,7 @@ def fitted_data(
         results.critical_exponent,
         made,
         divergence,
+        results.weights.to_numpy(dtype=float) if results.by_cluster else None,
     )
 
 
@@ -308,27 +301,6 @@ def fit_rows(
     return fit_array(X, weight, scaled, rng)
 
 
-class Refit(NamedTuple):
-    """Estimates from a resample, clusters in the order of the full fit's.
-
-    `similarity` is the Jaccard similarity of every cluster of the full fit to the most similar one
-    of the resample, over the rows that are in it.
-    """
-
-    centroids: Array
-    weights: Array
-    objective: float
-    converged: bool
-    similarity: Array
-
-
-class Candidates(NamedTuple):
-    """Solutions from which resamples are fitted: (c, k, p) centroids in data units, weights."""
-
-    centroids: Array
-    weights: Array
-
-
 class Resample(NamedTuple):
     """Numbers of the rows of a resample, each once, their weights in it, and a seed."""
 
@@ -351,13 +323,13 @@ def in_batches(source: FittedData, resamples: Iterable[Resample]) -> Iterator[li
         yield batch
 
 
-def _fit_resamples(
-    source: FittedData,
-    resamples: list[Resample],
-    options: FitOptions,
-    begin: Candidates | None = None,
-) -> tuple[ArrayEngine, FittedRuns]:
-    """Fit resamples, with the penalty in proportion to their weight."""
+def as_runs(
+    source: FittedData, resamples: list[Resample], options: FitOptions
+) -> tuple[ArrayEngine, Runs, FitOptions]:
+    """Return the engine of the rows, resamples as runs on it, and the options with their prior.
+
+    The penalty of a run is in proportion to its weight.
+    """
     engine = array_engine(source.X, source.weight, names=options.families)
     table = np.zeros((len(resamples), len(source.X)))
     for mass, drawn in zip(table, resamples, strict=True):
@@ -372,93 +344,31 @@ def _fit_resamples(
         np.arange(count),
         RowMass(table, np.arange(count)),
     )
-    prior = dataclasses.replace(options, prior=source.prior * source.varying)
-    if options.by_cluster:
-        return engine, fit_cluster_runs(engine, options.n_clusters, runs, prior)
-    known = None
-    if begin is not None:
-        known = engine.to_engine_units(begin.centroids), begin.weights
-    return engine, fit_runs(engine, options.n_clusters, runs, prior, known)
+    return engine, runs, dataclasses.replace(options, prior=source.prior * source.varying)
 
 
-def _matched(
-    source: FittedData, resamples: list[Resample], engine: ArrayEngine, found: FittedRuns
-) -> list[Refit]:
-    """Estimates with the clusters matched to those of the full fit by the rows they share."""
-    k = source.options.n_clusters
-    labels, centroids = found.labels(engine), engine.to_data_units(found.theta)
-    made = []
-    for b, drawn in enumerate(resamples):
-        shared = overlap(source.labels[drawn.rows], labels[b, drawn.rows], k)
-        made.append(
-            Refit(
-                centroids[b, overlap_order(shared)],
-                found.weights[b],
-                float(found.objective[b]),
-                bool(found.converged[b]),
-                similarities(shared),
-            )
-        )
-    return made
-
-
-def fit_from_scratch(source: FittedData, resamples: list[Resample]) -> list[Refit]:
-    """Fit resamples from starts of their own, each by itself."""
-    options = source.options
-    if options.effort.rounds:
-        options = dataclasses.replace(options, polish=PolishEffort.LIGHT)
-    engine, found = _fit_resamples(source, resamples, options)
-    return _matched(source, resamples, engine, found)
-
-
-def estimates(source: FittedData) -> Candidates:
-    """Return the full fit as the only solution to begin from."""
-    return Candidates(source.centroids[None], source.weights[None])
-
-
-def distinct_solutions(source: FittedData, found: list[Refit]) -> Candidates:
-    """Return the full fit and what was found in resamples, of nearly equal partitions one.
+def fit_resamples(
+    source: FittedData,
+    resamples: list[Resample],
+    options: FitOptions,
+    begin: tuple[Array, Array] | None = None,
+) -> tuple[ArrayEngine, FittedRuns]:
+    """Fit resamples in common passes.
 
     Parameters
     ----------
     source : FittedData
-    found : list of Refit
-    """
-    labels = [source.labels]
-    kept = []
-    for i, fit in enumerate(found):
-        at = fit.centroids, fit.weights, source.center, source.scale, source.divergence
-        own = nearest_centroids(source.X, *at)[0]
-        if all(rand_index(own, other, source.weight) < _SAME for other in labels):
-            labels.append(own)
-            kept.append(i)
-    return Candidates(
-        np.array([source.centroids, *(found[i].centroids for i in kept)]),
-        np.array([source.weights, *(found[i].weights for i in kept)]),
-    )
-
-
-def refit(source: FittedData, begin: Candidates, resamples: list[Resample]) -> list[Refit]:
-    """Fit resamples from solutions found before: the limit problem from the most promising.
-
-    Parameters
-    ----------
-    source : FittedData
-    begin : Candidates
     resamples : list of Resample
-
-    Returns
-    -------
-    list of Refit
-        The lowest objective that was reached in each.
+    options : FitOptions
+    begin : (ndarray of shape (c, k, p), ndarray of shape (c, p)), optional
+        Centroids and weights of solutions to begin from, where weights are common. By default runs
+        begin from scratch.
     """
-    options = dataclasses.replace(
-        source.options,
-        polish=PolishEffort.NONE,
-        tol=max(source.options.tol, _TOLERANCE),
-    )
-    engine, found = _fit_resamples(source, resamples, options, begin)
-    return _matched(source, resamples, engine, found)
+    engine, runs, own = as_runs(source, resamples, options)
+    if own.by_cluster:
+        return engine, fit_cluster_runs(engine, own.n_clusters, runs, own)
+    known = None if begin is None else (engine.to_engine_units(begin[0]), begin[1])
+    return engine, fit_runs(engine, own.n_clusters, runs, own, known)
 
 
 def partitions(source: FittedData, resamples: list[Resample], options: FitOptions) -> np.ndarray:
@@ -474,5 +384,5 @@ def partitions(source: FittedData, resamples: list[Resample], options: FitOption
     -------
     ndarray of shape (resamples, n)
     """
-    engine, found = _fit_resamples(source, resamples, options)
+    engine, found = fit_resamples(source, resamples, options)
     return found.labels(engine).astype(np.intp)

@@ -103,9 +103,23 @@ def side_by_side(size: tuple[float, float], widths: tuple[float, ...]) -> list[A
 
 
 def heaviest_rows(table: pd.DataFrame, weight: np.ndarray, top: int) -> pd.DataFrame:
-    """Lines of the features with the largest weights, heaviest first."""
+    """Lines of the features with the largest weights, heaviest first.
+
+    Of a table whose lines belong to clusters, the first level of its index, those of every cluster.
+
+    >>> index = pd.MultiIndex.from_product([[0, 1], ["a", "b"]])
+    >>> table = pd.DataFrame({"weight": [0.2, 0.8, 0.7, 0.3]}, index=index)
+    >>> heaviest_rows(table, table["weight"].to_numpy(), 1).index.tolist()
+    [(0, 'b'), (1, 'a')]
+    """
     check_integer("top", top, least=1)
-    return table.iloc[np.argsort(-weight, kind="stable")[:top]]
+    order = np.argsort(-weight, kind="stable")
+    if table.index.nlevels == 1:
+        return table.iloc[order[:top]]
+    cluster = pd.factorize(table.index.get_level_values(0))[0]
+    order = order[np.argsort(cluster[order], kind="stable")]
+    place = np.arange(len(order)) - np.searchsorted(cluster[order], cluster[order])
+    return table.iloc[order[place < top]]
 
 
 def height_of_rows(rows: int, margin: float) -> float:

@@ -15,13 +15,14 @@ from scipy.special import entr
 
 from ewp.common.checks import check_integer
 from ewp.common.types import FittedResults
+from ewp.display.axes import heaviest_rows
 from ewp.display.evidence import NO_CLUSTERS, evidence_of
 from ewp.display.formatting import (
     MAX_CLUSTERS,
     amount_cells,
     column_cells,
     fixed,
-    interval_cells,
+    interval_table,
     number,
     one_line,
     p_text,
@@ -415,20 +416,29 @@ def uncertainty_table(
     ----------
     results : EWPResults
     order : ndarray
-        Positions of the features to list.
+        Positions of the features to list; where every cluster has weights of its own, which only
+        the bootstrap asks about, the heaviest of every cluster are listed.
     """
     columns: dict[str, list[str]] = {}
     notes = []
     boot, tests = results.bootstrap_, results.feature_tests_
     if boot is not None:
-        table = boot.weight_intervals().iloc[order]
-        columns |= interval_cells(table)
-        columns["selected"] = [whole_percent(share) for share in table["selected"]]
+        table = boot.weight_intervals()
+        if boot.by_cluster:
+            most = _IN_A_CELL * MAX_CLUSTERS
+            table = heaviest_rows(table, table["weight"].to_numpy(), _IN_A_CELL).iloc[:most]
+        else:
+            table = table.iloc[order]
+        shown = interval_table(table)
+        shown["selected"] = [whole_percent(share) for share in table["selected"]]
         notes.append(
             f"lower, upper: 95 % bootstrap interval of the weight ({boot.n_boot} resamples); "
             f"selected: resamples with a weight above {short(boot.threshold, 3)}."
         )
         notes += boot.notes()
+        if boot.by_cluster:
+            return shown.set_axis([one_line(name) for name in shown.index], axis=0), notes
+        columns |= {str(name): list(cells) for name, cells in shown.items()}
     if tests is not None:
         found = tests.table.iloc[order]
         for heading, name in (("p-value", "p_value"), ("p (BH)", "p_bh"), ("p (Holm)", "p_holm")):

@@ -22,7 +22,7 @@ __all__ = [
     "counted",
     "family_name",
     "fixed",
-    "interval_cells",
+    "interval_table",
     "mean_cells",
     "no_formula",
     "number",
@@ -188,8 +188,11 @@ def one_line(name: Any) -> str:
     return text if len(text) <= _MAX_NAME else f"{text[:half]}...{text[-half:]}"
 
 
-def interval_cells(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Weights and the ends of their intervals, with two digits of the interval's width."""
+def interval_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Weights and the ends of their intervals, with two digits of the interval's width.
+
+    One row per feature; rows that belong to a cluster, the first level of the index, say to which.
+    """
     cells: dict[str, list[str]] = {"weight": [], "lower": [], "upper": []}
     for values in table[list(cells)].to_numpy(dtype=float):
         weight, lower, upper = values
@@ -201,7 +204,10 @@ def interval_cells(table: pd.DataFrame) -> dict[str, list[str]]:
             form = f".{int(np.clip(place - first, 1, 4))}e"
         for column, value in zip(cells.values(), values, strict=True):
             column.append(f"{value:{form}}")
-    return cells
+    names = table.index.get_level_values(-1)
+    if table.index.nlevels > 1:
+        cells = {"cluster": [str(name) for name in table.index.get_level_values(0)], **cells}
+    return pd.DataFrame(cells, index=names)
 
 
 def no_formula(name: Any) -> Any:

@@ -11,9 +11,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from ewp.display.axes import INK, PALETTE, despine, new_axes, one_line_label, subsample
+from ewp.display.axes import (
+    GRID,
+    INK,
+    PALETTE,
+    despine,
+    heaviest_rows,
+    height_of_rows,
+    name_rows,
+    new_axes,
+    one_line_label,
+    side_by_side,
+    start_at_zero,
+    subsample,
+)
 from ewp.display.formatting import fixed, short
 
 if TYPE_CHECKING:
@@ -25,6 +39,7 @@ __all__ = [
     "cluster_colours",
     "draw_clusters",
     "plot_clusters",
+    "plot_intervals",
     "plot_trace",
     "plot_weights",
     "principal_axes",
@@ -99,6 +114,47 @@ def plot_weights(
     ax.set_xlabel("weight" + (note if len(w) > shown else ""))
     despine(ax)
     return ax
+
+
+def plot_intervals(
+    table: pd.DataFrame, level: float, *, top: int = 20, ax: Axes | None = None
+) -> Axes:
+    """Draw weights with their intervals and, beside them, selection frequencies.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``weight``, ``lower``, ``upper`` and ``selected``, a row per feature.
+    level : float
+        Of the intervals.
+    top : int, default 20
+        Number of features, heaviest first.
+    ax : Axes, optional
+        Where to draw the intervals alone.
+    """
+    shown = heaviest_rows(table, table["weight"].to_numpy(), top)
+    rows = np.arange(len(shown))
+    panels = side_by_side((7.2, height_of_rows(len(shown), 1.3)), (3, 1)) if ax is None else [ax]
+    main = panels[0]
+    main.hlines(rows, shown["lower"], shown["upper"], color=PALETTE[0], linewidth=2.2, zorder=2)
+    main.plot(shown["weight"], rows, "o", color=INK, markersize=4.5, zorder=3)
+    main.axvline(1 / len(table), color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    frame, equal = main.get_xaxis_transform(), f" uniform, 1/{len(table)}"
+    main.text(1 / len(table), 1.01, equal, transform=frame, fontsize="small", color=INK)
+    name_rows(main, shown.index)
+    start_at_zero(main, shown[["lower", "upper"]].to_numpy())
+    rest = len(table) - len(shown)
+    note = f"\n{rest} more features" if rest else ""
+    main.set_xlabel(f"weight, {short(100 * level)} % interval{note}")
+    for side in panels[1:]:
+        side.barh(rows, 100 * shown["selected"], height=0.62, color=PALETTE[4], zorder=2)
+        side.set_xlim(0, 100)
+        side.set_xticks([0, 50, 100])
+        side.set_xlabel("selected, %")
+        side.tick_params(axis="y", length=0)
+        side.grid(axis="x", **GRID)
+        despine(side)
+    return main
 
 
 def plot_trace(

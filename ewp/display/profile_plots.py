@@ -1,6 +1,7 @@
 """Pictures of what clusters look like, feature by feature, as free functions on arrays.
 
-Heatmaps of centroids and of weights of clusters, parallel coordinates and silhouettes. As in
+Heatmaps of centroids and of weights of clusters, intervals of these, parallel coordinates and
+silhouettes. As in
 `ewp.display.plots`, a cluster has the same colour in all of them; a function draws on the Axes it
 is given or on a new figure, and matplotlib is imported inside.
 """
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from ewp.common.checks import check_integer
@@ -21,10 +23,11 @@ from ewp.display.axes import (
     PALETTE,
     despine,
     height_of_rows,
+    name_rows,
     new_axes,
     one_line_label,
 )
-from ewp.display.formatting import fixed, signed
+from ewp.display.formatting import fixed, short, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "cluster_means",
     "heaviest_features",
+    "plot_cluster_intervals",
     "plot_cluster_weights",
     "plot_heatmap",
     "plot_parallel",
@@ -40,6 +44,10 @@ __all__ = [
 
 #: Clusters whose values are written into a heatmap.
 _MOST_WRITTEN = 12
+#: Intervals that end below are not written: these features have next to no weight in a cluster.
+_LEAST_END = 0.02
+#: Panels of clusters beside each other.
+_PANELS = 4
 #: Share of a cluster that a band holds.
 _BAND = 0.8
 #: Letters on coloured cells; as they are no greys, pages leave them alone in the dark.
@@ -144,12 +152,19 @@ def plot_heatmap(
     return ax
 
 
+def _heaviest_anywhere(weights: Array, top: int) -> np.ndarray:
+    """Positions of the features that are heaviest in any cluster, cluster by cluster."""
+    order = heaviest_features(weights.max(axis=0), top)
+    return order[np.argsort(weights[:, order].argmax(axis=0), kind="stable")]
+
+
 def plot_cluster_weights(
     weights: ArrayLike,
     names: Sequence[Any] | None = None,
     *,
     clusters: Sequence[Any] | None = None,
     top: int = 20,
+    intervals: tuple[ArrayLike, ArrayLike] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the feature weights of every cluster as coloured cells.
@@ -164,6 +179,8 @@ def plot_cluster_weights(
         Names of the clusters. By default their positions.
     top : int, default 20
         Number of features to draw.
+    intervals : pair of array-like of shape (k, p), optional
+        Lower and upper ends of an interval for every weight, written below it where there is room.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default a new figure.
 
@@ -180,12 +197,12 @@ def plot_cluster_weights(
     from matplotlib.colors import LinearSegmentedColormap
 
     w = np.asarray(weights, dtype=float)
-    order = heaviest_features(w.max(axis=0), top)
-    order = order[np.argsort(w[:, order].argmax(axis=0), kind="stable")]
+    order = _heaviest_anywhere(w, top)
     cells, k = w[:, order].T, len(w)
+    written = intervals is not None and k <= _MOST_WRITTEN
     if ax is None:
-        width = float(np.clip(3.4 + 0.55 * k, 5.0, 14.0))
-        ax = new_axes((width, height_of_rows(len(order), 1.5)))[0]
+        width = float(np.clip(3.4 + (0.95 if written else 0.55) * k, 5.0, 14.0))
+        ax = new_axes((width, (1.5 if written else 1.0) * height_of_rows(len(order), 1.5)))[0]
     shades = LinearSegmentedColormap.from_list("weights", ["#FFFFFF", PALETTE[0]])
     # no cell has a colour of the palette, for which pages have others in the dark
     most = 1.02 * float(w.max())
@@ -196,8 +213,12 @@ def plot_cluster_weights(
         for (row, column), value in np.ndenumerate(cells):
             colour = _ON_DARK if value > 0.62 * most else _ON_PALE
             shown = fixed(value) if value >= 0.005 else ""
+            if intervals is not None:
+                low, high = (np.asarray(end, dtype=float)[column, order[row]] for end in intervals)
+                shown = f"{fixed(value)}\n{fixed(low)}–{fixed(high)}" if high >= _LEAST_END else ""
             place = column + 0.5, row + 0.5
-            ax.text(*place, shown, ha="center", va="center", fontsize="small", color=colour)
+            size = "small" if intervals is None else "x-small"
+            ax.text(*place, shown, ha="center", va="center", fontsize=size, color=colour)
     labels = np.arange(w.shape[1]) if names is None else names
     called = np.arange(k) if clusters is None else clusters
     ax.set_yticks(np.arange(len(order)) + 0.5, [one_line_label(labels[i]) for i in order])
@@ -207,10 +228,75 @@ def plot_cluster_weights(
     ax.set_xlabel("cluster" + _hidden_note(w.mean(axis=0), order))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title("weights of the features in every cluster", fontsize="small", color=INK)
+    words = "weights of the features in every cluster" + (",\nwith intervals" if written else "")
+    ax.set_title(words, fontsize="small", color=INK)
     bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.03)
     bar.outline.set_visible(False)
     return ax
+
+
+def plot_cluster_intervals(table: pd.DataFrame, level: float, *, top: int = 20) -> Axes:
+    """Draw the weights of every cluster with their intervals, a panel for each cluster.
+
+    Panels share features and axis, so that clusters can be compared; beside an interval stands the
+    share of the resamples in which the feature is selected, in per cent.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns ``weight``, ``lower``, ``upper`` and ``selected``, a row per cluster and feature,
+        the levels of its index; the first twelve clusters are drawn.
+    level : float
+        Of the intervals.
+    top : int, default 20
+        Number of features: those that are heaviest in any of these clusters.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        That of the first cluster; the figure has them all.
+    """
+    from matplotlib import pyplot as plt
+
+    clusters = table.index.unique(level=0)
+    shown = clusters[:_MOST_WRITTEN]
+    names = table.loc[clusters[0]].index
+    p, k = len(names), len(shown)
+    cells = table[["weight", "lower", "upper", "selected"]].to_numpy(dtype=float)
+    cells = cells.reshape(len(clusters), p, -1)[:k]
+    order = _heaviest_anywhere(cells[..., 0], top)
+    across = min(k, _PANELS)
+    down = -(-k // across)
+    size = 1.9 + 1.75 * across, down * height_of_rows(len(order), 1.4)
+    figure, grid = plt.subplots(
+        down, across, sharex=True, sharey=True, squeeze=False, figsize=size, layout="constrained"
+    )
+    rows, largest = np.arange(len(order)), float(cells[:, order, 2].max())
+    for j, ax in enumerate(grid.ravel()):
+        if j >= k:
+            ax.set_axis_off()
+            continue
+        weight, lower, upper, selected = cells[j, order].T
+        ax.hlines(rows, lower, upper, color=PALETTE[j % len(PALETTE)], linewidth=2.2, zorder=2)
+        ax.plot(weight, rows, "o", color=INK, markersize=3.6, zorder=3)
+        ax.axvline(1 / p, color=INK, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        look: dict[str, Any] = {"fontsize": "x-small", "color": INK, "ha": "right"}
+        for row, share in enumerate(selected):
+            place = ax.get_yaxis_transform()
+            ax.text(1.0, row, f"{100 * share:.0f}", transform=place, va="center", **look)
+        ax.text(1.0, 1.01, "selected, %", transform=ax.transAxes, va="bottom", **look)
+        ax.set_title(f"cluster {shown[j]}", fontsize="small", color=INK, loc="left")
+        name_rows(ax, names[order])
+        ax.set_xlim(-0.02 * largest, 1.3 * largest)
+        ax.locator_params(axis="x", nbins=3)
+    notes = [f"weight, {short(100 * level)} % interval; dashed: uniform, 1/{p}"]
+    if p > len(order):
+        notes.append(f"{p - len(order)} more features")
+    if len(clusters) > k:
+        notes.append(f"{len(clusters) - k} more clusters")
+    figure.supxlabel("; ".join(notes), fontsize="small", color=INK)
+    first: Axes = grid[0, 0]
+    return first
 
 
 def _hidden_note(w: Array, order: np.ndarray) -> str:

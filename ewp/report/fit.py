@@ -31,6 +31,7 @@ from ewp.display.formatting import (
     thousands,
     weight_cells,
 )
+from ewp.display.profile_plots import plot_cluster_weights
 from ewp.display.selection import plot_record, selection_reason
 from ewp.report.page import data_hash
 from ewp.report.svg import draw
@@ -41,6 +42,8 @@ _MEANS = 15
 _APART = 4
 _MOST_CLUSTERS = 60
 _MOST_COLUMNS = 12
+#: Panels of clusters that are as wide as other pictures.
+_WIDE = 2
 #: Features that are shown.
 TOP = 25
 #: Features up to which the whole table is put into the page.
@@ -187,11 +190,16 @@ def _trace(results: FittedResults) -> Markup:
 
 
 def _weights_picture(results: FittedResults) -> Markup | None:
-    """The weights of every cluster, where these have weights of their own."""
+    """The weights of every cluster, where these have weights of their own.
+
+    Intervals have a picture of theirs.
+    """
     if not results.by_cluster:
         return None
     words = "The weights of the heaviest features in every cluster."
-    return draw(results.plot_weights, "cluster-weights", words)
+    each, names = results.weights.to_numpy(dtype=float), list(results.feature_names)
+    picture = partial(plot_cluster_weights, each, names, clusters=list(results.weights.index))
+    return draw(picture, "cluster-weights", words)
 
 
 def _picture(results: FittedResults) -> Markup | None:
@@ -251,12 +259,16 @@ def _diagnostics(results: FittedResults) -> list[dict[str, Any]]:
         if record is None:
             continue
         key = name.strip("_").replace("_", "-")
+        # panels of clusters take the room that they need
+        panels = results.n_clusters if getattr(record, "by_cluster", False) else 0
+        size = None if panels else (5.2, 4.2)
         try:
-            figure = draw(record.plot, key, TITLES[name], (5.2, 4.2))
+            figure = draw(record.plot, key, TITLES[name], size)
         except ValueError:  # so a record says that it has nothing to draw
             figure = None
         tables = Markup(record._repr_html_())
-        found.append({"title": TITLES[name], "tables": tables, "figure": figure})
+        wide = panels > _WIDE
+        found.append({"title": TITLES[name], "tables": tables, "figure": figure, "wide": wide})
     return found
 
 
@@ -264,7 +276,7 @@ def feature_table(results: FittedResults) -> pd.DataFrame:
     """Everything that is known of the features, in the order of the data."""
     table = pd.DataFrame({"weight": results.mean_weights.to_numpy(dtype=float)})
     table.index = pd.Index([one_line(name) for name in results.feature_names], name="feature")
-    if results.bootstrap_ is not None:
+    if results.bootstrap_ is not None and not results.by_cluster:
         found = results.bootstrap_.weight_intervals()
         table["lower"], table["upper"] = found["lower"].to_numpy(), found["upper"].to_numpy()
     if results.observed is not None:

@@ -491,15 +491,16 @@ class EWPResults(SummaryMixin, ReportMixin, RepeatMixin, PicturesMixin, Annotate
         After :meth:`EWPResults.bootstrap` with 95 % intervals. Where every cluster has weights of
         its own, they are the cells of a heatmap, one column a cluster.
         """
-        if isinstance(self.weights, pd.DataFrame):
-            each, names = self.weights.to_numpy(dtype=float), list(self.feature_names)
-            clusters = list(self.weights.index)
-            return plot_cluster_weights(each, names, clusters=clusters, top=top, ax=ax)
         ends = None
         if self.bootstrap_ is not None:
             table = self.bootstrap_.weight_intervals()
             ends = table["lower"].to_numpy(), table["upper"].to_numpy()
-        w, names = self.weights.to_numpy(), list(self.feature_names)
+        w, names = self.weights.to_numpy(dtype=float), list(self.feature_names)
+        if isinstance(self.weights, pd.DataFrame):
+            if ends is not None:
+                ends = ends[0].reshape(w.shape), ends[1].reshape(w.shape)
+            clusters = list(self.weights.index)
+            return plot_cluster_weights(w, names, clusters=clusters, top=top, intervals=ends, ax=ax)
         return plot_weights(w, names, ax=ax, top=top, intervals=ends)
 
     def plot_trace(self, ax: Axes | None = None) -> Axes:

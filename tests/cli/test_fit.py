@@ -57,6 +57,26 @@ def test_weights_of_every_cluster_are_written_one_column_each(table, frame, tmp_
     assert [row["a"] for row in record["weights"]] == pytest.approx(own.weights["a"].tolist())
 
 
+def test_intervals_of_every_cluster_are_written_beside_the_weights(table, frame, tmp_path):
+    asked = ("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--weights", "cluster")
+    asked = (*asked, "--bootstrap", 40)
+    result = run(*asked, "--out", tmp_path / "out", "--report", tmp_path / "page.html")
+    assert result.exit_code == 0
+    assert "95 % bootstrap interval of the weight (40 resamples)" in " ".join(result.stdout.split())
+    own = ewp.fit(frame.drop(columns="species"), 3, 4.5, weights="cluster", random_state=0)
+    intervals = own.bootstrap(40, random_state=0).weight_intervals()
+    weights = pd.read_csv(tmp_path / "out" / "weights.csv", index_col="feature")
+    assert list(weights.columns) == ["cluster 0", "cluster 1", "cluster 2"]
+    written = pd.read_csv(tmp_path / "out" / "weight_intervals.csv", index_col=[0, 1])
+    assert written.index.names == ["cluster", "feature"]
+    pd.testing.assert_frame_equal(written, intervals, check_exact=False)
+    record = json.loads(run(*asked, "--json").stdout)["weight_intervals"]
+    named = [(row["cluster"], row["feature"]) for row in record]
+    assert named == intervals.index.tolist()
+    assert [row["lower"] for row in record] == pytest.approx(intervals["lower"].tolist())
+    assert "Bootstrap of the weights of every cluster" in (tmp_path / "page.html").read_text()
+
+
 def test_fit_gives_json(table, frame):
     result = run("fit", table, "-k", 3, "--drop", "species", "--lam", 4.5, "--json")
     record = json.loads(result.stdout)

@@ -13,15 +13,8 @@ from ewp.datasets import make_simulation2
 from ewp.diagnostics import refit as refitting
 from ewp.diagnostics import resampling as bootstrap_module
 from ewp.diagnostics import stability as stability_module
-from ewp.diagnostics.refit import (
-    Resample,
-    distinct_solutions,
-    fit_from_scratch,
-    fitted_data,
-    in_batches,
-    partitions,
-    refit,
-)
+from ewp.diagnostics.refit import Resample, fitted_data, in_batches, partitions
+from ewp.diagnostics.resampling import distinct_solutions, fit_from_scratch, refit
 from tests.support.interruptions import interrupted_from
 
 DRAWS = ["weight_draws", "centroid_shifts", "weight_jackknife", "centroid_jackknife"]

@@ -19,13 +19,12 @@ from ewp.datasets import make_simulation2
 from ewp.diagnostics import refit as refitting
 from ewp.diagnostics import resampling as module
 from ewp.diagnostics.bootstrap import BootstrapResults
-from ewp.diagnostics.refit import (
+from ewp.diagnostics.refit import Resample, fitted_data
+from ewp.diagnostics.resampling import (
     Candidates,
-    Resample,
     distinct_solutions,
     estimates,
     fit_from_scratch,
-    fitted_data,
     refit,
 )
 from ewp.results.results import EWPResults

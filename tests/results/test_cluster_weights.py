@@ -147,9 +147,7 @@ def test_questions_about_partitions_are_answered(fitted, data):
     assert fitted.refine().labels is not None
 
 
-@pytest.mark.parametrize(
-    "question", ["bootstrap", "consistency", "test_features", "test_differences"]
-)
+@pytest.mark.parametrize("question", ["consistency", "test_features", "test_differences"])
 def test_questions_about_one_set_of_weights_are_refused(fitted, question):
     pairs = (0, 1) if question == "test_differences" else ()
     with pytest.raises(ValueError, match=r'results\.refit\(weights="common"\)'):
