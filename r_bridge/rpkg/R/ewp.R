@@ -203,8 +203,8 @@ ewp <- function(x, ...) {
 #' @rdname ewp
 #' @export
 ewp.default <- function(x, centers, iter.max = 500, nstart = "auto", lambda = "auto", s0 = "auto",
-                        eta = 1.05, scale = "auto", seed = NULL, subset, na.action = NULL,
-                        weights = c("common", "cluster", "auto"), ..., k) {
+                        eta = 1.05, scale = "auto", seed = NULL, subset, na.action = NULL, ...,
+                        weights = c("common", "cluster", "auto"), k) {
   call <- call_of("ewp", match.call())
   centers <- number_of_clusters(centers, k)
   chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
