@@ -36,7 +36,12 @@ heaviest <- function(weights, top) {
 autoplot.ewp <- function(object, which = c("weights", "trace", "clusters"), data = NULL,
                          features = NULL, top = 20L, ...) {
   which <- match.arg(which)
-  switch(which, weights = {
+  switch(which, weights = if (by_cluster(object)) {
+    ggplot2::ggplot(cells_of(object$weights, as_count(top, "top")),
+                    aes_of(x = "cluster", y = "feature", fill = "weight")) + ggplot2::geom_tile(colour = "white") +
+      ggplot2::scale_fill_gradient(low = "#FFFFFF", high = PALETTE[1L], limits = c(0, max(object$weights))) +
+      ggplot2::labs(y = NULL)
+  } else {
     bars_of(heaviest(object$weights, top)) +
       ggplot2::geom_vline(xintercept = 1 / length(object$weights), linetype = 2)
   }, trace = {

@@ -7,7 +7,7 @@
 #' promising of all that was found, the fit's own estimates included, compete: the lowest objective
 #' wins. How often a cluster of the fit is another one in the resamples is told beside the intervals.
 #' Everything is conditional on the number of clusters, the penalty, the scaling and the form of the
-#' weights.
+#' weights. Fits with weights of every cluster are not resampled here.
 #'
 #' @param object A fit made by [ewp()].
 #' @param x The data that were fitted.
@@ -44,6 +44,11 @@ ewp_bootstrap <- function(object, x, n_boot = 200, n_jackknife = 50, level = 0.9
                           threshold = NULL, start = "scratch", seed = NULL, n_jobs = NULL, progress = FALSE) {
   call <- call_of("ewp_bootstrap", match.call())
   x <- fitted_rows(object, x)
+  if (by_cluster(object)) {
+    stop("ewp_bootstrap() is for common weights, but this fit has weights of every cluster ",
+         "(weights = \"cluster\"): resample it in Python, with fit$python$call followed by .bootstrap(), or fit ",
+         "common weights, ewp_refit(fit, x, weights = \"common\")", call. = FALSE)
+  }
   level <- as_number(level, "level", above = 0, below = 1)
   method <- as_choice(if (is.null(method)) "auto" else method, "method", c("auto", "bca", "percentile"))
   if (!is.null(threshold)) threshold <- as_number(threshold, "threshold", above = 0, below = 1)

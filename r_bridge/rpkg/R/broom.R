@@ -7,13 +7,16 @@
 #' names of columns.
 #'
 #' @param x A fit made by [ewp()], or what another function of this package returned.
+#' @param matrix Of a fit: `"clusters"` for its centres and sizes, `"weights"` for its feature weights.
 #' @param data The data that were fitted.
 #' @param newdata New rows to assign to the clusters, in the place of `data`.
 #' @param offset Sizes of the new rows, where those of the fit had sizes of their own: see [predict.ewp()].
 #' @param ... Ignored.
 #' @return Data frames, or tibbles where the package tibble is installed.
 #'
-#'   `tidy()` of a fit: one row per cluster with the centre, `size`, `withinss` and `cluster`. Of
+#'   `tidy()` of a fit: one row per cluster with the centre, `size`, `withinss` and `cluster`; with
+#'   `matrix = "weights"` one row per column with `term` and `estimate` (the weight), or per `cluster` and column where
+#'   every cluster has weights of its own. Of
 #'   [ewp_bootstrap()]: one row per column, with `term`, `estimate` (the weight), `std.error`, `bias`,
 #'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
 #'   `partial.r2`, `p.means`, `p.spreads`, `p.modes`, `p.value`, `adj.p.value` (Benjamini and Hochberg)
@@ -39,6 +42,7 @@
 #' @examplesIf ewp_available() && requireNamespace("generics", quietly = TRUE)
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' generics::tidy(fit)
+#' generics::tidy(fit, "weights")
 #' generics::glance(fit)
 #' head(generics::augment(fit, iris))
 #' @name tidy.ewp
@@ -46,11 +50,24 @@ NULL
 
 #' @rdname tidy.ewp
 #' @exportS3Method generics::tidy
-tidy.ewp <- function(x, ...) {
+tidy.ewp <- function(x, matrix = c("clusters", "weights"), ...) {
+  matrix <- match.arg(matrix)
+  if (matrix == "weights") return(as_tibble_if_there(tidy_weights(x)))
   statistics <- data.frame(
     size = x$size, withinss = x$withinss, cluster = factor(seq_along(x$size))
   )
   as_tibble_if_there(beside_centers(x$centers, statistics))
+}
+
+# One row per column, or per cluster and column where every cluster has weights of its own.
+tidy_weights <- function(x) {
+  if (!by_cluster(x)) return(data.frame(term = names(x$weights), estimate = unname(x$weights)))
+  k <- nrow(x$weights)
+  features <- colnames(x$weights)
+  data.frame(
+    cluster = factor(rep(seq_len(k), each = length(features))), term = rep(features, k),
+    estimate = as.vector(t(x$weights))
+  )
 }
 
 # Centres with figures of the clusters at the end; a figure whose name is that of a column gets a dot.

@@ -138,10 +138,10 @@ rows_for <- function(object, newdata, what = "newdata") {
       stop(what, " must be a data frame: the fit was made with a formula", call. = FALSE)
     }
     x <- formula_data(object$terms, newdata, what)$x
-    check_finite(x, what, object$options$missing)
+    check_finite(x, what, missing_in(object))
     return(x)
   }
-  columns <- names(object$weights)
+  columns <- feature_names(object)
   # One row given as a vector, as a fit with several columns allows.
   if (is.numeric(newdata) && is.null(dim(newdata)) && length(columns) > 1L) {
     newdata <- matrix(newdata, 1L, dimnames = list(NULL, names(newdata)))
@@ -150,13 +150,13 @@ rows_for <- function(object, newdata, what = "newdata") {
   given <- colnames(newdata)
   by_name <- !is.null(given) && !anyDuplicated(columns)
   if (by_name && all(columns %in% given)) {
-    return(as_data_matrix(newdata[, columns, drop = FALSE], what, missing = object$options$missing))
+    return(as_data_matrix(newdata[, columns, drop = FALSE], what, missing = missing_in(object)))
   }
   if (by_name && !identical(columns, default_names(length(columns)))) {
     stop(what, " lacks ", counted(sum(!columns %in% given), "column"), " of the fit: ",
          listing(setdiff(columns, given)), call. = FALSE)
   }
-  x <- as_data_matrix(newdata, what, missing = object$options$missing)
+  x <- as_data_matrix(newdata, what, missing = missing_in(object))
   if (ncol(x) != length(columns)) {
     stop(what, " has ", counted(ncol(x), "column"), ", but the fit had ", length(columns),
          call. = FALSE)
@@ -345,7 +345,7 @@ as_starts <- function(nstart) {
 python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", scale = "auto", seed = NULL,
                            dispersion = "auto", init = "k-means++", prior = NULL, polish = TRUE,
                            iter.max = 500, tol = 1e-8, sample_weight = NULL, n_jobs = NULL,
-                           progress = FALSE, divergence = "euclidean", offset = NULL, ...) {
+                           progress = FALSE, divergence = "euclidean", offset = NULL, weights = "common", ...) {
   more <- list(...)
   renamed <- intersect(names(more), names(PYTHON_NAMES))
   if (length(renamed)) {
@@ -355,7 +355,6 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
     stop("missing is called na.action in R: na.action = na.pass fits to the values that are there",
          call. = FALSE)
   }
-  if ("weights" %in% names(more)) refuse_weights(more$weights)
   if (!is.null(rows$missing)) more$missing <- rows$missing
   x <- rows$x
   c(list(
@@ -373,18 +372,7 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
     n_jobs = as_jobs(n_jobs),
     progress = as_flag(progress, "progress"),
     sample_weight = as_row_weights(sample_weight, rows)
-  ), divergence_options(rows, divergence, offset), more)
-}
-
-# In Python `weights` says whose feature weights are; here they belong to all clusters. In many functions
-# of R it would be weights of the rows.
-refuse_weights <- function(weights) {
-  if (identical(weights, "common")) return(invisible())
-  if (is.character(weights)) {
-    stop("weights = ", shown(weights), ": feature weights of every cluster are not to be had in R; ",
-         "fit them in Python, ewp.EWP(weights=\"cluster\")", call. = FALSE)
-  }
-  stop("weights of the rows are called sample_weight", call. = FALSE)
+  ), divergence_options(rows, divergence, offset), weights_option(weights, rows), more)
 }
 
 # Arguments beyond those that have a place have a name.

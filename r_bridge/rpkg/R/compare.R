@@ -137,6 +137,7 @@ compare_natively <- function(rows, centers, truth, lambda, scale, wbound, nperms
   } else {
     notes <- "sparse k-means is left out: the package sparcl is not installed."
   }
+  if (by_cluster(fit)) notes <- c(notes, "EWP has weights of every cluster: those shown are their means, by mass.")
   failed <- vapply(timed, function(run) is.character(run$value), NA)
   for (name in names(timed)[failed]) {
     notes <- c(notes, paste0(name, " failed: ", timed[[name]]$value))
@@ -204,7 +205,7 @@ fit_sparcl <- function(x, centers, wbound, nperms) {
 cluster_of <- function(fit) as.integer(if (is.null(fit$Cs)) fit$cluster else fit$Cs)
 
 weights_of <- function(fit, p) {
-  weights <- if (inherits(fit, "ewp")) fit$weights else if (is.null(fit$ws)) rep(1, p) else fit$ws
+  weights <- if (inherits(fit, "ewp")) mean_weights(fit) else if (is.null(fit$ws)) rep(1, p) else fit$ws
   unname(weights / sum(weights))
 }
 

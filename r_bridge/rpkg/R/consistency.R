@@ -29,6 +29,7 @@ ewp_consistency <- function(object, x, sizes = NULL, n_rep = 20, reference = NUL
                             seed = NULL, n_jobs = NULL, progress = FALSE) {
   call <- call_of("ewp_consistency", match.call())
   x <- fitted_rows(object, x)
+  stop_unless_common(object, "ewp_consistency()")
   if (!is.null(sizes)) {
     if (!is.numeric(sizes) || !length(sizes)) {
       stop("sizes = ", shown(sizes), " must be numbers of rows", call. = FALSE)

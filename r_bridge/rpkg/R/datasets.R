@@ -4,14 +4,17 @@
 #'
 #' `ewp_simulation1()`: a 10 x 10 grid of clusters in the first two columns, and `d` columns of noise.
 #' `ewp_simulation2()`: `k` clusters in the first `n_relevant` of `p` columns; `ewp_feature_selection()`
-#' is the same at the size of the paper's study of feature selection. The same seed gives the data of
-#' the Python package.
+#' is the same at the size of the paper's study of feature selection. `ewp_subspaces()`, which is not the paper's,
+#' draws clusters that live in columns of their own, for `ewp(weights = "cluster")`. The same seed gives the data
+#' of the Python package.
 #'
 #' @param d Number of irrelevant columns.
 #' @param k Number of clusters.
 #' @param n Number of rows; `NULL` takes 100 for each cluster.
-#' @param p,n_relevant Number of columns, and how many of them, the first ones, are relevant.
+#' @param p,n_relevant Number of columns, and how many of them, the first ones, are relevant; in
+#'   `ewp_subspaces()` how many every cluster has of its own, drawn at random.
 #' @param sd Standard deviation of the relevant columns within a cluster.
+#' @param shift How far the means of a cluster lie from zero in its columns.
 #' @param seed A whole number, or `NULL` to draw one from R's generator.
 #' @return A list: the matrix `x`, `cluster` (true clusters from 1), `relevant` (numbers of the
 #'   relevant columns) and `centers` (true means).
@@ -37,6 +40,16 @@ ewp_simulation2 <- function(k, n = NULL, p = 100, n_relevant = 5, sd = 0.015, se
 #' @export
 ewp_feature_selection <- function(n = 1000, p = 20, n_relevant = 5, k = 10, sd = 0.015, seed = NULL) {
   ewp_simulation2(k, n, p, n_relevant, sd, seed)
+}
+
+#' @rdname ewp_simulation1
+#' @export
+ewp_subspaces <- function(k = 5, n = NULL, p = 30, n_relevant = 5, sd = 0.3, shift = 1.5, seed = NULL) {
+  options <- list(
+    n = if (!is.null(n)) as_count(n, "n"), p = as_count(p, "p"),
+    n_relevant = as_count(n_relevant, "n_relevant"), sd = sd, shift = as_number(shift, "shift")
+  )
+  simulated("make_subspaces", as_count(k, "k"), options, seed)
 }
 
 simulated <- function(name, first, options, seed) {

@@ -53,6 +53,7 @@ ewp_test_differences <- function(object, x, i = NULL, j = NULL, features = NULL,
                                  covariance = NULL, seed = NULL, n_jobs = NULL, progress = FALSE) {
   call <- call_of("ewp_test_differences", match.call())
   x <- fitted_rows(object, x)
+  stop_unless_common(object, "ewp_test_differences()")
   k <- length(object$size)
   if (k < 2L) stop("the fit has one cluster, and nothing to compare it with: fit two or more", call. = FALSE)
   i <- as_cluster(i, "i", k)

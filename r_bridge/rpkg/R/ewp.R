@@ -50,6 +50,21 @@
 #' [ewp_refine()], [ewp_test_features()], [ewp_test_differences()], [ewp_consistency()], [ewp_compare()],
 #' [as_sparcl()], missing values, `robust` and `scale = "decorrelate"` are for squared differences.
 #'
+#' @section Weights of every cluster:
+#' One set of weights says which columns matter for all clusters together. Where every cluster lives in columns of
+#' its own, a column that shows one cluster is noise to the others: `weights = "cluster"` gives every cluster a set
+#' of weights of its own. \eqn{d_{ij}}{d_ij} is then
+#' \deqn{\delta_{ij} = \sum_l w_{jl} (x_{il} - \theta_{jl})^2 + \frac{\lambda}{n} \sum_l w_{jl} \log
+#'   \frac{w_{jl}}{\pi_l}}{delta_ij = sum_l w_jl (x_il - theta_jl)^2 + (lambda/n) sum_l w_jl log(w_jl / pi_l)}
+#' with the prior normalised, and the second part is the price, `metric$price`, that every row of a cluster pays for
+#' the concentration of its weights. So distances to clusters of different concentration can be compared, `lambda`
+#' means what it means with common weights, and the objective is never above that of these. [predict()] and
+#' the distances of `augment()` include the price, the sums of squares do not. Pictures of rows and whatever needs one
+#' weight per column take the clusters' means, by mass.
+#' Such fits need whole rows and squared differences, and `robust` is not possible. [ewp_bootstrap()],
+#' [ewp_consistency()], [ewp_test_features()], [ewp_test_differences()] and [as_sparcl()] ask about one set of
+#' weights: `ewp_refit(fit, x, weights = "common")` answers these.
+#'
 #' @section Reproducibility:
 #' With `seed = NULL` the seed is drawn from R's random number generator, so that `set.seed()`
 #' governs `ewp()` as it does `kmeans()`. The seed that was used is in the result. The same data,
@@ -83,6 +98,10 @@
 #' @param na.action What to do about rows with missing values: `na.omit` and `na.exclude` leave them
 #'   out, and with the latter [predict()] and [fitted()] have `NA` in their places. `na.pass` fits to the
 #'   values that are there, see below. By default they are an error that names the columns.
+#' @param weights Whose feature weights are: `"common"` (the default) is one set for all clusters, `"cluster"` a set
+#'   for every cluster, for clusters that live in columns of their own, see below. With `"auto"` and
+#'   `lambda = "auto"` held-out rows choose between the two; with a number for `lambda` it means `"common"`.
+#'   Weights of the rows are `sample_weight`.
 #' @param ... Further options, for `ewp.formula` also the ones above:
 #'   \describe{
 #'     \item{`dispersion`}{`"within"` rewards columns with a small dispersion within clusters, as
@@ -117,7 +136,8 @@
 #' \item{iter}{Number of steps.}
 #' \item{ifault}{0, or 2 if the steps ended before a fixed point was reached.}
 #' and those of this method:
-#' \item{weights}{Weights of the columns, named, summing to 1.}
+#' \item{weights}{Weights of the columns, named, summing to 1. With weights of every cluster a matrix with one row
+#'   of them per cluster.}
 #' \item{lambda, s0, eta}{Penalty, first exponent and factor that were used.}
 #' \item{objective}{The objective in the limit.}
 #' \item{trace}{A data frame with one row per step: phase, exponent, objective and size of the step.}
@@ -126,13 +146,14 @@
 #'   then holds what predictions need, sizes of the rows among it.}
 #' \item{scaling, dispersion}{Scaling and form of the weights that were used.}
 #' \item{effective_features}{Exponential of the weights' entropy: the number of columns if all
-#'   weights are equal, 1 if one column has it all.}
+#'   weights are equal, 1 if one column has it all. Of the clusters' mean entropy, by mass, where each has its own.}
 #' \item{critical_exponent}{See `s0`.}
 #' \item{starts, n.starts}{Where the starts ended, a data frame with one row per distinct optimum (its
 #'   objective, how many starts ended there, adjusted Rand index with the best), and their number.}
 #' \item{seed, options}{The seed and the other options.}
 #' \item{metric}{Means (`center`), divisors (`scale`) and standard deviations (`sd`) of the columns,
-#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`). Where values are missing
+#'   their `prior`, and the sum of the rows' weights in each cluster (`mass`). With weights of every cluster also
+#'   what these add to the squared distance of a row to the cluster, `price`. Where values are missing
 #'   also the share of the rows that have one of each column, `observed`, and the sums of squares of these
 #'   values about their centres, `within`. For decorrelated
 #'   columns also `decorrelation`: eigenvectors of their correlations (`axes`), square roots of the
@@ -169,6 +190,11 @@
 #' # the same with a formula
 #' again <- ewp(~ . - Species, data = iris, k = 3, lambda = 20, scale = TRUE, seed = 1)
 #' identical(again$cluster, fit$cluster)
+#'
+#' # clusters that live in columns of their own
+#' found <- ewp_subspaces(3, n = 150, p = 8, n_relevant = 3, seed = 1)
+#' own <- ewp(found$x, 3, lambda = 15, scale = TRUE, weights = "cluster", seed = 1)
+#' round(own$weights, 2)
 #' @export
 ewp <- function(x, ...) {
   UseMethod("ewp")
@@ -177,13 +203,14 @@ ewp <- function(x, ...) {
 #' @rdname ewp
 #' @export
 ewp.default <- function(x, centers, iter.max = 500, nstart = "auto", lambda = "auto", s0 = "auto",
-                        eta = 1.05, scale = "auto", seed = NULL, subset, na.action = NULL, ..., k) {
+                        eta = 1.05, scale = "auto", seed = NULL, subset, na.action = NULL, ...,
+                        weights = c("common", "cluster", "auto"), k) {
   call <- call_of("ewp", match.call())
   centers <- number_of_clusters(centers, k)
   chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
   rows <- default_rows(x, chosen, na.action)
   fit_ewp(rows, centers, iter.max, nstart, lambda, s0 = s0, eta = eta, scale = scale, seed = seed,
-          ..., call = call)
+          weights = weights, ..., call = call)
 }
 
 #' @rdname ewp
@@ -218,7 +245,8 @@ fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", s
 #' Fit the same rows again with another penalty
 #'
 #' The scaling, the form of the weights and all other options are those of the fit, where [ewp()] with a
-#' number for `lambda` takes the columns as they are. The partition of the fit is tried beside the new
+#' number for `lambda` takes the columns as they are; so are the feature weights, common ones or those of every
+#' cluster, unless `weights` says otherwise. The partition of the fit is tried beside the new
 #' starts.
 #'
 #' @param object A fit made by [ewp()].
@@ -226,20 +254,23 @@ fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", s
 #' @param lambda The penalty, a number.
 #' @param k Number of clusters.
 #' @param seed Seed of the starts.
+#' @param weights `"common"` weights or those of every `"cluster"`, see [ewp()]; by default as in the fit.
 #' @return A fit of class `"ewp"`, as [ewp()] returns it.
 #' @examplesIf ewp_available()
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
 #' ewp_refit(fit, iris[, 1:4], lambda = 60)$scaling
 #' @export
 ewp_refit <- function(object, x, lambda = object$lambda, k = length(object$size),
-                      seed = object$seed) {
+                      seed = object$seed, weights = if (by_cluster(object)) "cluster" else "common") {
   call <- call_of("ewp_refit", match.call())
   x <- fitted_rows(object, x)
   lambda <- as_penalty(lambda)
   k <- as_count(k, "k")
   seed <- as_seed(seed)
   results <- ask_results(
-    as_results(object, x), "refit", list(lam = lambda, n_clusters = k, random_state = seed)
+    as_results(object, x), "refit", list(
+      lam = lambda, n_clusters = k, random_state = seed, weights = as_choice(weights, "weights", WEIGHTS)
+    )
   )
   rows <- c(list(x = x, missing = object$options$missing),
             unclass(object)[c("terms", "na.action", "kept", "given")])
@@ -258,17 +289,19 @@ run_python <- function(name, x, ..., options) {
 # The object a user gets, from Python's EWPResults and the rows that were fitted.
 as_ewp <- function(results, rows, seed, call) {
   columns <- colnames(rows$x)
-  weights <- from_vector(results$weights, columns)
   k <- from_python(results$n_clusters)
+  numbers <- as.character(seq_len(k))
   clusters <- from_frame(results$clusters)
   options <- from_python(results$options)
+  own <- identical(options$weights, "cluster")
+  weights <- if (own) from_matrix(results$weights, numbers, columns) else from_vector(results$weights, columns)
   trace <- from_frame(results$objective_trace)
   trace$iteration <- as.integer(trace$iteration)
   totss <- from_python(results$totss)
   converged <- from_python(results$converged)
   fit <- list(
     cluster = from_labels(results$labels, rownames(rows$x)),
-    centers = from_matrix(results$centroids, as.character(seq_len(k)), columns),
+    centers = from_matrix(results$centroids, numbers, columns),
     totss = totss,
     withinss = clusters$withinss,
     tot.withinss = sum(clusters$withinss),
@@ -285,7 +318,7 @@ as_ewp <- function(results, rows, seed, call) {
     converged = converged,
     scaling = from_python(results$scaling),
     dispersion = from_python(results$dispersion),
-    effective_features = effective(weights),
+    effective_features = effective_features(weights, clusters$mass),
     critical_exponent = from_python(results$critical_exponent),
     seed = seed,
     options = list(
@@ -300,6 +333,7 @@ as_ewp <- function(results, rows, seed, call) {
       mass = as.double(clusters$mass)
     )
   )
+  if (own) fit$metric$price <- as.double(clusters$price)
   if (is_decorrelated(fit$scaling)) {
     made <- results$decorrelation
     roots <- from_vector(made$roots)
@@ -356,8 +390,9 @@ selection_reason <- function(record) {
     sprintf("lambda = %.4g on %s", entry$lambda, family_name(entry$scaling, entry$dispersion))
   }
   chosen <- record$chosen
+  taken <- paste0(named(chosen), if (identical(chosen$weights, "cluster")) " with weights of every cluster")
   if (!is.finite(chosen$score)) {
-    return(paste(named(chosen), "is the middle of the grid: there are too few rows to choose."))
+    return(paste(taken, "is the middle of the grid: there are too few rows to choose."))
   }
   short <- function(score) sprintf("%.4g", score)
   best <- short(record$best_score)
@@ -369,15 +404,25 @@ selection_reason <- function(record) {
   }
   error <- if (is.finite(chosen$se)) sprintf(" (standard error %.2g)", chosen$se) else ""
   text <- sprintf(
-    "%s chosen by the %s criterion: %.4g %s%s, %s %s of %s.", named(chosen), record$criterion, chosen$score,
+    "%s chosen by the %s criterion: %.4g %s%s, %s %s of %s.", taken, record$criterion, chosen$score,
     record$unit, error, record$rule, standard, counted(as.integer(record$candidates), "candidate")
   )
   if (!is.null(record$runner_up)) {
     text <- sprintf("%s Next best: %s, %.4g.", text, named(record$runner_up), record$runner_up$score)
   }
-  text <- paste0(text, alike_penalties(record$alike), end_of_grid(record$end_of_grid))
+  text <- paste0(text, advantage_in_words(record$advantage), alike_penalties(record$alike),
+                 end_of_grid(record$end_of_grid))
   if (!record$complete) text <- paste(text, "The selection was interrupted: finished replicates only.")
   text
+}
+
+# What held-out rows say of weights of every cluster, where that was open.
+advantage_in_words <- function(found) {
+  if (is.null(found)) return("")
+  sprintf(paste0(
+    " Weights of every cluster %s taken: their partition gains %+.2f (standard error %.2g) nats per row over that of ",
+    "common weights, %.2g of its %.2g by variances that differ between the clusters."
+  ), if (found$clear) "were" else "were not", found$gain, found$error, found$excess, found$whole)
 }
 
 end_of_grid <- function(end) {

@@ -28,6 +28,7 @@ ewp_test_features <- function(object, x, n_groups = 50, seed = NULL, n_jobs = NU
                               ...) {
   call <- call_of("ewp_test_features", match.call())
   x <- fitted_rows(object, x)
+  stop_unless_common(object, "ewp_test_features()")
   options <- c(
     list(n_groups = as_count(n_groups, "n_groups", least = 2L)),
     resampling_options(seed, n_jobs, progress), list(...)

@@ -2,13 +2,15 @@
 
 #' A grid of penalties
 #'
-#' From a penalty at which one column takes all the weight to one at which all have nearly the same.
+#' From a penalty at which one column takes all the weight to one at which all have nearly the same. Common weights and
+#' weights of every cluster have the same grid.
 #'
 #' @inheritParams ewp_select_lambda
 #' @param nlambda Length of the grid.
 #' @param scale `TRUE` for the standardised columns, `"decorrelate"` for the uncorrelated ones.
 #' @param dispersion Form of the weights, `"within"` or `"between"`.
 #' @param sample_weight One number for each row.
+#' @param ... `divergence` and `offset`, see [ewp()]. For the method for formulas also the ones above.
 #' @return Increasing penalties, in the units of a sum over rows.
 #' @examplesIf ewp_available()
 #' ewp_lambda_path(iris[, 1:4], 3, nlambda = 5, scale = TRUE)

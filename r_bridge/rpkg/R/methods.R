@@ -8,8 +8,12 @@ print.ewp <- function(x, top = 10L, ...) {
   if (!is.null(x$na.action)) cat("(", stats::naprint(x$na.action), ")\n", sep = "")
   cat("\nCluster means:\n")
   print(x$centers, ...)
-  p <- length(x$weights)
-  if (p > top) {
+  p <- length(feature_names(x))
+  if (by_cluster(x)) {
+    shown <- if (p > top) heaviest_anywhere(x$weights, top) else seq_len(p)
+    cat("\nFeature weights of every cluster", if (p > top) sprintf(", %d of %d features", top, p), ":\n", sep = "")
+    print(round(x$weights[, shown, drop = FALSE], 4L), ...)
+  } else if (p > top) {
     cat("\nThe ", top, " heaviest of ", p, " feature weights:\n", sep = "")
     print(utils::head(sort(x$weights, decreasing = TRUE), top), ...)
   } else {
@@ -40,10 +44,12 @@ explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
 #' @param ... Ignored.
 #'
 #' @return A list of class `"summary.ewp"` with the data frames `clusters` (size, share of the rows,
-#'   sum of squares in the weighted metric) and `features` (weight, share of the column's variance
+#'   sum of squares in the weighted metric, and where every cluster has weights of its own their effective number
+#'   `features` and the `heaviest`) and `features` (weight, share of the column's variance
 #'   that lies between the clusters, share of the rows without a value where values are missing,
 #'   centres), the figures above them, `evidence` (see [ewp()]), and
-#'   `notes` in words. Of refined clusters one of class `"summary.ewp_refine"` with `clusters` (rows before and
+#'   `notes` in words. `weight` is the clusters' mean, by mass, where every cluster has weights of its own.
+#'   Of refined clusters one of class `"summary.ewp_refine"` with `clusters` (rows before and
 #'   after, proportion, mean uncertainty), `centers`, `covariance`, `moves`, `features`, `candidates` and
 #'   `notes`.
 #' @examplesIf ewp_available()
@@ -51,14 +57,15 @@ explained_share <- function(x) if (x$totss > 0) x$betweenss / x$totss else NaN
 #' @export
 summary.ewp <- function(object, top = 10L, ...) {
   top <- as_count(top, "top")
-  order <- order(-object$weights)
+  weights <- mean_weights(object)
+  order <- order(-weights)
   shown <- utils::head(order, top)
   centers <- t(object$centers[, shown, drop = FALSE])
   colnames(centers) <- paste("center", colnames(centers))
   features <- data.frame(
-    weight = object$weights[shown],
+    weight = weights[shown],
     explained = feature_shares(object)[shown],
-    row.names = make.unique(names(object$weights))[shown]
+    row.names = make.unique(names(weights))[shown]
   )
   if (!is.null(object$metric$observed)) features$missing <- unname(1 - object$metric$observed[shown])
   features <- cbind(features, centers)
@@ -68,15 +75,20 @@ summary.ewp <- function(object, top = 10L, ...) {
     withinss = object$withinss,
     row.names = rownames(object$centers)
   )
+  if (by_cluster(object)) {
+    clusters$features <- unname(apply(object$weights, 1L, effective))
+    clusters$heaviest <- unname(heaviest_in_words(object$weights))
+  }
   structure(
     list(
-      call = object$call, n = length(object$cluster), p = length(object$weights),
+      call = object$call, n = length(object$cluster), p = length(weights),
       k = length(object$size), lambda = object$lambda, s0 = object$s0,
       critical_exponent = object$critical_exponent, scaling = object$scaling,
       dispersion = object$dispersion, objective = object$objective, totss = object$totss,
       betweenss = object$betweenss, effective_features = object$effective_features,
       iter = object$iter, phases = phase_counts(object$trace), converged = object$converged,
       evidence = object$evidence, clusters = clusters, features = features, squared = is_squared(object),
+      by_cluster = by_cluster(object),
       notes = fit_notes(object, order, top)
     ),
     class = "summary.ewp"
@@ -106,7 +118,7 @@ phase_counts <- function(trace) {
 }
 
 fit_notes <- function(object, order, top) {
-  w <- object$weights[order]
+  w <- mean_weights(object)[order]
   p <- length(w)
   notes <- character()
   if (!is.null(object$na.action)) notes <- paste0(stats::naprint(object$na.action), ".")
@@ -138,11 +150,11 @@ fit_notes <- function(object, order, top) {
     notes <- c(notes, sprintf("%d features are not listed; together they have %.2g %% of the weight.",
                               p - top, 100 * sum(w[-seq_len(top)])))
   }
-  excluded <- names(object$weights)[object$metric$prior == 0]
+  excluded <- feature_names(object)[object$metric$prior == 0]
   if (length(excluded)) {
     notes <- c(notes, paste0("Excluded, constant or given prior 0: ", listing(excluded), "."))
   }
-  notes <- c(notes, divergence_notes(object))
+  notes <- c(notes, divergence_notes(object), cluster_weight_notes(object))
   if (object$scaling == "standard" && is_squared(object)) {
     notes <- c(notes, paste("Weights relate to standardised features;",
                             "centers are in the units of the data."))
@@ -181,6 +193,7 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
   facts <- c(
     "penalty lambda" = sprintf("%s (%s per row)", number(x$lambda), number(x$lambda / x$n)),
     "scaling, form" = paste0(x$scaling, ", ", x$dispersion),
+    if (isTRUE(x$by_cluster)) c("weights" = "of every cluster"),
     if (!is.null(x$evidence)) {
       c("gain over 1 cluster" = sprintf("%.2g (se %.2g)", x$evidence$gain, x$evidence$se))
     },
@@ -214,7 +227,8 @@ print.summary.ewp <- function(x, digits = max(3L, getOption("digits") - 3L), ...
 #' @param method `"centers"` for the centre of every row's cluster, `"classes"` for its number, as in
 #'   [stats::fitted()] for [stats::kmeans()].
 #' @param ... Ignored.
-#' @return `coef()` returns the named weights of the columns, `fitted()` a matrix of centres or a
+#' @return `coef()` returns the named weights of the columns, or a matrix with one row of them per cluster where every
+#'   cluster has its own, `fitted()` a matrix of centres or a
 #'   vector of cluster numbers, `nobs()` the number of rows that were fitted.
 #' @examplesIf ewp_available()
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
@@ -237,14 +251,15 @@ nobs.ewp <- function(object, ...) length(object$cluster)
 
 #' Assign new rows to the clusters of a fit
 #'
-#' The nearest centre in the learned metric. This needs no Python: a fit that was saved with
+#' The nearest centre in the learned metric, or where every cluster has weights of its own in the metrics of the
+#' clusters, with their prices (see [ewp()]). This needs no Python: a fit that was saved with
 #' [saveRDS()] predicts wherever it is read.
 #'
 #' @param object A fit made by [ewp()].
 #' @param newdata A matrix or data frame with the columns of the fit; they are found by name where
 #'   there are names, other columns are ignored. Without it, the clusters of the fitted rows.
 #' @param type `"cluster"` for the number of the nearest cluster, `"distance"` for the weighted
-#'   distances (not squared; square roots of divergences where the fit has some) to all centres.
+#'   distances (not squared; square roots of divergences where the fit has some) to all centres, prices included.
 #' @param offset Sizes of the new rows, one positive number for each, where the rows of the fit had sizes
 #'   that were given as numbers. Left out otherwise: with `offset = "size"` the totals of the new rows are
 #'   their sizes.
@@ -276,6 +291,7 @@ predict.ewp <- function(object, newdata, type = c("cluster", "distance"), offset
 # the place of these; of rows per unit of their size.
 squared_distances <- function(object, x) {
   if (!is_squared(object)) return(divergences(object, x))
+  if (by_cluster(object)) return(own_distances(object, x))
   used <- object$weights > 0
   weights <- object$weights[used]
   if (!is.null(object$metric$observed)) weights <- weights / object$metric$observed[used]

@@ -9,15 +9,18 @@ MAX_POINTS <- 5000L
 #' Plot a fit
 #'
 #' @param x A fit made by [ewp()].
-#' @param which `"weights"` for the heaviest columns as bars, `"trace"` for the objective along the
+#' @param which `"weights"` for the heaviest columns as bars (where every cluster has weights of its own, as a heat
+#'   map with one column a cluster), `"trace"` for the objective along the
 #'   steps, `"clusters"` for the rows in the plane, coloured by their cluster.
 #' @param data The data, for `which = "clusters"`; a fit does not hold them.
 #' @param features Names of two columns to draw the clusters in. By default the two heaviest if they
-#'   hold 99 % of the weight, else the first two principal components in the learned metric.
+#'   hold 99 % of the weight, else the first two principal components in the learned metric (of mean weights,
+#'   where every cluster has its own).
 #' @param top Number of columns to draw, heaviest first.
 #' @param ... Graphical parameters in the place of the defaults, handed to [graphics::barplot()] for
 #'   the weights and to [graphics::plot.default()] for the others: `main`, `xlim`, `ylim`, `xlab`,
-#'   `cex`, `pch`, `col` (for the clusters one colour for each, or one for each row) and so on.
+#'   `cex`, `pch`, `col` (for the clusters one colour for each, or one for each row; for a heat map the
+#'   colours from no weight to the largest) and so on.
 #' @return `x`, invisibly.
 #' @examplesIf ewp_available()
 #' fit <- ewp(iris[, 1:4], 3, lambda = 20, scale = TRUE, seed = 1)
@@ -30,7 +33,10 @@ plot.ewp <- function(x, which = c("weights", "trace", "clusters"), data = NULL, 
   which <- match.arg(which)
   given <- list(...)
   switch(which,
-    weights = plot_weights(x$weights, as_count(top, "top"), given = given),
+    weights = {
+      draw <- if (by_cluster(x)) plot_cluster_weights else plot_weights
+      draw(x$weights, as_count(top, "top"), given = given)
+    },
     trace = plot_trace(x, given),
     clusters = plot_clusters(x, data, features, given)
   )
@@ -191,15 +197,16 @@ plot_clusters <- function(fit, data, features = NULL, given = list()) {
 
 # Coordinates of rows and centres in the plane to draw, and what its axes are called.
 plane_of <- function(fit, x, features) {
-  names <- names(fit$weights)
-  order <- order(-fit$weights)
+  weights <- mean_weights(fit)
+  names <- names(weights)
+  order <- order(-weights)
   if (is.null(features) && length(names) == 1L) features <- names
-  if (is.null(features) && sum(fit$weights[order[1:2]]) >= 0.99) features <- names[order[1:2]]
+  if (is.null(features) && sum(weights[order[1:2]]) >= 0.99) features <- names[order[1:2]]
   if (!is.null(features)) {
     unknown <- setdiff(features, names)
     if (length(unknown)) stop("features: no column is called ", listing(unknown), call. = FALSE)
     if (!length(features) %in% 1:2) stop("features must name one or two columns", call. = FALSE)
-    labels <- sprintf("%s (weight %.2g)", features, fit$weights[features])
+    labels <- sprintf("%s (%s %.2g)", features, if (by_cluster(fit)) "mean weight" else "weight", weights[features])
     if (length(features) == 1L) {
       # One column alone: the rows are spread in the other direction by their order.
       spread <- (seq_len(nrow(x)) * 0.618034) %% 1
@@ -214,7 +221,7 @@ plane_of <- function(fit, x, features) {
     ))
   }
   inside <- function(rows) {
-    sweep(columns_of(fit, rows), 2L, sqrt(fit$weights), "*")[, fit$weights > 0, drop = FALSE]
+    sweep(columns_of(fit, rows), 2L, sqrt(weights), "*")[, weights > 0, drop = FALSE]
   }
   rows <- inside(x)
   found <- svd(scale(rows, scale = FALSE), nu = 0L, nv = 2L)

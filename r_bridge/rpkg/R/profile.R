@@ -26,6 +26,7 @@
 #'   `share` of the mass.}
 #' \item{scaling}{What was done to the columns in the fit; the figures here are in the units of the data.}
 #' \item{weighted}{Whether rows have weights other than one, which means and counts then count.}
+#' \item{by_cluster}{Whether every cluster has feature weights of its own; `weight` is their mean, by mass, then.}
 #' \item{call}{The call.}
 #' @references
 #' Austin, P. C. (2009). Balance diagnostics for comparing the distribution of baseline covariates between
@@ -42,7 +43,7 @@ ewp_profile <- function(object, x, counted = NULL, differences = NULL) {
          call. = FALSE)
   }
   found <- diagnose("profile", object, x,
-                    list(counted = as_columns(counted, "counted", names(object$weights))))
+                    list(counted = as_columns(counted, "counted", feature_names(object))))
   table <- from_frame(found$table, index = "feature")
   # Clusters count from 1.
   of_cluster <- grepl("^(mean|sd|count|observed)_[0-9]+$", names(table))
@@ -55,7 +56,7 @@ ewp_profile <- function(object, x, counted = NULL, differences = NULL) {
   structure(
     list(
       table = table, clusters = clusters, scaling = from_python(found$scaling),
-      weighted = from_python(found$weighted), call = call
+      weighted = from_python(found$weighted), by_cluster = by_cluster(object), call = call
     ),
     class = c("ewp_profile", "list")
   )
@@ -145,6 +146,7 @@ profile_notes <- function(x, table, hidden) {
             "test nothing.")
     },
     if (any(is.infinite(table$difference))) "Inf: the two clusters differ, and neither has any variance.",
+    if (isTRUE(x$by_cluster)) "weight: mean of the weights that every cluster has of its own, by mass.",
     if (x$scaling == "standard") "Weights relate to standardised columns.",
     if (is_decorrelated(x$scaling)) "Weights relate to the part of a column that the others do not explain.",
     if (!is.null(table$p_value)) {

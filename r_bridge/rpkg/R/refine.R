@@ -71,12 +71,12 @@ ewp_refine <- function(object, x, covariance = "auto", tails = "auto", proportio
     covariance = as_choice(covariance, "covariance", c("auto", "spherical", "diagonal", "tied", "full")),
     tails = as_choice(tails, "tails", c("auto", "normal", "t")),
     proportions = as_choice(proportions, "proportions", c("auto", "free", "equal")),
-    features = as_columns(features, "features", names(object$weights))
+    features = as_columns(features, "features", feature_names(object))
   )
   found <- diagnose("refine", object, x, options)
   k <- length(object$size)
   clusters <- as.character(seq_len(k))
-  features <- cbind(feature = names(object$weights), from_frame(found$feature_table))
+  features <- cbind(feature = feature_names(object), from_frame(found$feature_table))
   used <- features$feature[features$used]
   scale <- from_vector(found$scale, used)
   tails <- from_python(found$tails)

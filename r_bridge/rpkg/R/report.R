@@ -25,7 +25,10 @@ ewp_report <- function(object, x, file, title = NULL, with = character(), seed =
     stop("file is missing: give the name of the page, such as \"fit.html\"", call. = FALSE)
   }
   resampled <- c("bootstrap", "stability", "test_features", "test_differences", "consistency")
-  for (name in with) as_choice(name, "with", c(resampled, "refine", "profile"))
+  for (name in with) {
+    as_choice(name, "with", c(resampled, "refine", "profile"))
+    if (name %in% setdiff(resampled, "stability")) stop_unless_common(object, paste0("ewp_", name, "()"))
+  }
   file <- normalizePath(file, mustWork = FALSE)
   seed <- as_seed(seed)
   jobs <- as_jobs(n_jobs)
@@ -41,7 +44,7 @@ ewp_report <- function(object, x, file, title = NULL, with = character(), seed =
 #'
 #' @param object A fit made by [ewp()].
 #' @param other Another fit, the result of [stats::kmeans()] or of the package sparcl, or a vector with
-#'   the group of every row.
+#'   the group of every row. Weights of every cluster are compared by their means, by mass.
 #' @param weights Weights of the columns in the other clustering, if `other` does not hold them.
 #' @return A list of class `"ewp_agreement"`: adjusted Rand index `ari`, normalised mutual information
 #'   `nmi`, share of the rows in matched clusters `same`, `clusters` (one row per cluster: `cluster`,
@@ -64,9 +67,9 @@ ewp_agreement <- function(object, other, weights = NULL) {
   }
   if (is.null(weights) && is.list(other)) {
     inner <- sparcl_element(other)
-    weights <- if (inherits(inner, "ewp")) inner$weights else inner$ws
+    weights <- if (inherits(inner, "ewp")) mean_weights(inner) else inner$ws
   }
-  columns <- length(object$weights)
+  columns <- length(feature_names(object))
   if (!is.null(weights) && (!is.numeric(weights) || length(weights) != columns)) {
     stop("weights must hold one number for each of the ", columns, " columns", call. = FALSE)
   }
@@ -81,7 +84,7 @@ ewp_agreement <- function(object, other, weights = NULL) {
       ari = from_python(found$ari), nmi = from_python(found$nmi), same = from_python(found$same),
       clusters = cbind(cluster = seq_len(nrow(clusters)), clusters),
       weights = if (!is.null(weights)) {
-        cbind(feature = names(object$weights), from_frame(found$weights))
+        cbind(feature = feature_names(object), from_frame(found$weights))
       },
       weight_distance = from_python(found$weight_distance)
     ),

@@ -17,7 +17,7 @@ ask_results <- function(results, name, options) {
 as_results <- function(object, x) {
   module <- python()
   pandas <- reticulate::import("pandas", convert = FALSE)
-  features <- pandas$Index(as.list(names(object$weights)))
+  features <- pandas$Index(as.list(feature_names(object)))
   clusters <- pandas$RangeIndex(length(object$size), name = "cluster")
   vector <- function(value) to_array(as.array(as.double(value)))
   frame <- function(columns, ...) {
@@ -25,14 +25,20 @@ as_results <- function(object, x) {
   }
   weight <- if (!is.null(object$sample_weight)) vector(object$sample_weight)
   module$EWPResults(
-    weights = pandas$Series(vector(object$weights), index = features, name = "weight"),
+    weights = if (by_cluster(object)) {
+      pandas$DataFrame(to_array(unname(object$weights)), index = clusters, columns = features)
+    } else {
+      pandas$Series(vector(object$weights), index = features, name = "weight")
+    },
     centroids = pandas$DataFrame(to_array(unname(object$centers)), index = clusters, columns = features),
     labels = pandas$Series(as.list(unname(object$cluster) - 1L), name = "cluster"),
     objective = object$objective,
     objective_trace = frame(object$trace),
     s0 = object$s0, converged = object$converged, n_iter = object$iter,
     clusters = frame(
-      list(size = object$size, mass = object$metric$mass, withinss = object$withinss), index = clusters
+      c(list(size = object$size, mass = object$metric$mass, withinss = object$withinss),
+        if (by_cluster(object)) list(price = object$metric$price)),
+      index = clusters
     ),
     totss = object$totss,
     center = vector(object$metric$center), scale = vector(object$metric$scale),
@@ -78,7 +84,8 @@ as_fit_options <- function(object) {
     missing = if (did_without(object)) "observed" else "error",
     tol = options$tol, random_state = python_integer(object$seed),
     divergence = if (is_squared(object)) "euclidean" else reticulate::tuple(as.list(unname(object$divergence))),
-    offset = as_offset(object$metric$families)
+    offset = as_offset(object$metric$families),
+    weights = if (by_cluster(object)) "cluster" else "common"
   )
 }
 

@@ -21,7 +21,8 @@
 #' @param nlambda Length of a grid.
 #' @param seed A whole number, or `NULL` to draw one from R's generator.
 #' @param subset,na.action Which rows to use, and what to do about missing values: see [ewp()].
-#' @param ... Further options of [ewp()]; `scale` and `dispersion` fix what is `"auto"` by default.
+#' @param ... Further options of [ewp()]; `scale` and `dispersion` fix what is `"auto"` by default, `weights` says
+#'   whose feature weights are (not with `criterion = "gap"`, for which they are common).
 #'   For the method for formulas also the ones above.
 #' @return A list of class `"ewp_select_lambda"`: `table` (a data frame, one row per candidate), `lambda`,
 #'   `scaling` and `dispersion` of the choice, `criterion`, `unit`, `reason` (the decision in words),

@@ -27,6 +27,7 @@ as_sparcl <- function(object) {
          call. = FALSE)
   }
   stop_unless_squared(object, "as_sparcl()")
+  stop_unless_common(object, "as_sparcl()")
   metric <- object$metric
   ws <- object$weights / sqrt(sum(object$weights^2))
   between <- colSums(metric$mass * columns_of(object, object$centers)^2)

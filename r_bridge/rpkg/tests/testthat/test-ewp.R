@@ -319,11 +319,3 @@ test_that("options that only Python knows are handed on, and others are refused"
   expect_error(check_known(f, list(wrong = 1)), "unknown argument: wrong")
   expect_error(ewp(groups(), 3, lambda = 5, wrong = 1), "unknown argument: wrong; the options are k")
 })
-
-test_that("weights of every cluster, and of the rows under another name, are refused", {
-  expect_error(refuse_weights("cluster"), "in Python")
-  expect_error(refuse_weights(c(1, 2)), "sample_weight")
-  expect_silent(refuse_weights("common"))
-  skip_without_python()
-  expect_error(ewp(groups(), 3, lambda = 5, weights = "cluster"), "in Python")
-})
