@@ -107,9 +107,9 @@ print.ewp_bootstrap <- function(x, top = NULL, digits = 3L, ...) {
   own <- draws_by_cluster(x)
   k <- if (own) min(nrow(x$clusters), MOST_LISTED) else 1L
   if (is.null(top)) top <- min(10L, max(LINES %/% k, 3L))
-  cat("Bootstrap of an EWP fit", if (own) " with weights of every cluster", ": ", x$n_boot, " resamples", if (!x$complete) ", interrupted", "; ",
-      format(100 * x$level), " % intervals (", paste(unique(x$weights$method), collapse = " and "),
-      ")\n\n", sep = "")
+  cat("Bootstrap of an EWP fit", if (own) " with weights of every cluster", ": ", x$n_boot, " resamples",
+      if (!x$complete) ", interrupted", "; ", format(100 * x$level), " % intervals (",
+      paste(unique(x$weights$method), collapse = " and "), ")\n\n", sep = "")
   table <- heaviest_rows(x$weights, top)
   if (own) table <- table[table$cluster <= k, ]
   table$selected <- sprintf("%.0f %%", 100 * table$selected)
