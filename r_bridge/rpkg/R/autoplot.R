@@ -6,6 +6,7 @@
 #'
 #' @param object What a function of this package returned.
 #' @param which,data,features,top As in [plot.ewp()].
+#' @param cluster As in [plot.ewp_bootstrap()].
 #' @param ... Ignored.
 #' @return A ggplot object.
 #' @examplesIf ewp_available() && requireNamespace("ggplot2", quietly = TRUE)
@@ -20,9 +21,9 @@ aes_of <- function(...) {
   do.call(ggplot2::aes, lapply(list(...), as.name))
 }
 
-bars_of <- function(frame, fill = PALETTE[1L]) {
+bars_of <- function(frame, look = list(fill = PALETTE[1L])) {
   frame$feature <- factor(frame$feature, rev(unique(frame$feature)))
-  ggplot2::ggplot(frame, aes_of(x = "weight", y = "feature")) + ggplot2::geom_col(fill = fill) +
+  ggplot2::ggplot(frame, aes_of(x = "weight", y = "feature")) + do.call(ggplot2::geom_col, look) +
     ggplot2::labs(y = NULL)
 }
 
@@ -73,9 +74,16 @@ autoplot.ewp <- function(object, which = c("weights", "trace", "clusters"), data
 
 #' @rdname autoplot.ewp
 #' @exportS3Method ggplot2::autoplot
-autoplot.ewp_bootstrap <- function(object, top = 20L, ...) {
-  table <- utils::head(object$weights[order(-object$weights$weight), ], as_count(top, "top"))
-  bars_of(table) + ggplot2::geom_errorbarh(aes_of(xmin = "lower", xmax = "upper"), height = 0.3)
+autoplot.ewp_bootstrap <- function(object, top = 20L, cluster = NULL, ...) {
+  table <- drawn_weights(object, cluster)
+  top <- as_count(top, "top")
+  ends <- ggplot2::geom_errorbarh(aes_of(xmin = "lower", xmax = "upper"), height = 0.3)
+  if (is.null(table$cluster)) return(bars_of(heaviest_rows(table, top)) + ends)
+  table <- in_panels(table, top)
+  numbers <- unique(table$cluster)
+  table$cluster <- factor(table$cluster, numbers, paste("cluster", numbers))
+  bars_of(table, list(aes_of(fill = "cluster"))) + ends + ggplot2::facet_wrap("cluster") +
+    ggplot2::scale_fill_manual(values = rep_len(PALETTE, length(numbers)), guide = "none")
 }
 
 #' @rdname autoplot.ewp

@@ -18,7 +18,8 @@
 #'   `matrix = "weights"` one row per column with `term` and `estimate` (the weight), or per `cluster` and column where
 #'   every cluster has weights of its own. Of
 #'   [ewp_bootstrap()]: one row per column, with `term`, `estimate` (the weight), `std.error`, `bias`,
-#'   `conf.low`, `conf.high`, `selected`. Of [ewp_test_features()]: `term`, `estimate` (the weight),
+#'   `conf.low`, `conf.high`, `selected`, or per `cluster` and column where every cluster has weights of its own.
+#'   Of [ewp_test_features()]: `term`, `estimate` (the weight),
 #'   `partial.r2`, `p.means`, `p.spreads`, `p.modes`, `p.value`, `adj.p.value` (Benjamini and Hochberg)
 #'   and `p.holm`. Of [ewp_test_differences()]: `term` (the column), `contrast` (which clusters), `weight`,
 #'   `estimate` (the difference), `statistic`, `p.value`, `p.holm`, `adj.p.value`, `p.naive`. Of
@@ -134,8 +135,10 @@ as_tidy <- function(table, columns) {
 #' @rdname tidy.ewp
 #' @exportS3Method generics::tidy
 tidy.ewp_bootstrap <- function(x, ...) {
-  as_tidy(x$weights, c(term = "feature", estimate = "weight", std.error = "se", bias = "bias",
-                       conf.low = "lower", conf.high = "upper", selected = "selected"))
+  table <- x$weights
+  if (draws_by_cluster(x)) table$cluster <- factor(table$cluster)
+  as_tidy(table, c(cluster = "cluster", term = "feature", estimate = "weight", std.error = "se", bias = "bias",
+                   conf.low = "lower", conf.high = "upper", selected = "selected"))
 }
 
 #' @rdname tidy.ewp

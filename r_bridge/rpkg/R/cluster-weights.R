@@ -8,17 +8,15 @@ WEIGHTS <- c("common", "cluster", "auto")
 
 # The option of fits and selections; nothing where it is the default, which a Python package of before has
 # too. In many functions of R `weights` would be weights of the rows.
-weights_option <- function(weights, rows) {
+weights_option <- function(weights) {
   if (identical(weights, WEIGHTS)) return(list())
   if (is.numeric(weights)) stop("weights of the rows are called sample_weight", call. = FALSE)
   weights <- as_choice(weights, "weights", WEIGHTS)
-  if (weights == "common") return(list())
-  if (weights == "cluster" && anyNA(rows$x)) {
-    stop("weights = \"cluster\" needs all values of a row, but there are missing ones: leave these rows out, ",
-         "with na.action = na.omit, impute the values before, or give weights = \"common\"", call. = FALSE)
-  }
-  list(weights = weights)
+  if (weights == "common") list() else list(weights = weights)
 }
+
+# Whether the options of a fit or a selection leave no room for missing values, as far as is known beforehand.
+needs_whole_rows <- function(...) identical(list(...)[["weights"]], "cluster")
 
 # ---- fits ------------------------------------------------------------------------------------
 
@@ -114,6 +112,61 @@ cells_of <- function(weights, top) {
     cluster = factor(rep(rownames(cells), ncol(cells)), rownames(cells)),
     feature = factor(rep(colnames(cells), each = nrow(cells)), rev(colnames(cells))), weight = as.vector(cells)
   )
+}
+
+# The rows of a bootstrap's table of weights that are drawn: the clusters in turn, each with the columns that are
+# heaviest in any of them, in the same order.
+in_panels <- function(table, top) {
+  table <- table[table$cluster <= MOST_WRITTEN, ]
+  k <- max(table$cluster)
+  p <- nrow(table) %/% k
+  weights <- matrix(table$weight, k, p, byrow = TRUE)
+  table[rows_about(heaviest_anywhere(weights, top), p, k), ]
+}
+
+MOST_ACROSS <- 4L
+
+# Weights with their intervals, a panel for each cluster.
+plot_weight_panels <- function(table, top, given) {
+  p <- sum(table$cluster == 1L)
+  drawn <- in_panels(table, top)
+  panels <- split(drawn, drawn$cluster)
+  k <- length(panels)
+  labels <- rev(shorten(panels[[1L]]$feature))
+  across <- min(k, MOST_ACROSS)
+  colours <- rep_len(given_or(given$col, PALETTE), k)
+  title <- given$main
+  look <- with_defaults(given[setdiff(names(given), c("main", "xlab", "col"))],
+                        xlim = range(pretty(c(0, drawn$weight, drawn$upper, 1 / p))))
+  local_par(mfrow = c(ceiling(k / across), across))
+  # mfrow makes letters smaller, and when it is set back larger again
+  graphics::par(cex = 1)
+  local_par(omi = bar_margins(labels, c(2.6, if (is.null(title)) 0.2 else 2, 0)) * c(1, 0.9, 1, 1))
+  for (j in seq_len(k)) {
+    draw_panel(panels[[j]], paste("cluster", j), if ((j - 1L) %% across == 0L) labels, p,
+               c(look, list(col = colours[j])))
+  }
+  hidden <- c(if (p > length(labels)) counted(p - length(labels), "lighter feature"),
+              if (max(table$cluster) > k) counted(max(table$cluster) - k, "more cluster"))
+  note <- paste0("dashed: uniform, 1/", p, if (length(hidden)) paste0("; not drawn: ", listing(hidden)))
+  graphics::mtext(given$xlab, side = 1, line = 0, outer = TRUE, col = INK)
+  graphics::mtext(note, side = 1, line = 1.3, outer = TRUE, cex = 0.8, col = INK)
+  if (!is.null(title)) graphics::mtext(title, side = 3, line = 0.4, outer = TRUE, font = 2, cex = 1.2)
+}
+
+draw_panel <- function(panel, title, labels, p, given) {
+  m <- nrow(panel)
+  upwards <- panel[rev(seq_len(m)), ]
+  given <- draw_bars(upwards$weight, rep("", m), given, below = 2.1, above = 1.4)
+  draw_ends(given$at, upwards$lower, upwards$upper)
+  graphics::abline(v = 1 / p, lty = 2, col = INK)
+  graphics::mtext(title, side = 3, line = 0.2, adj = 0, cex = 0.9, col = INK)
+  if (!is.null(labels)) {
+    # as large as the bars leave room for, so that none is left out
+    room <- graphics::par("pin")[2L] / m / graphics::par("cin")[2L]
+    size <- min(given_or(given$cex.names, graphics::par("cex.axis")), room)
+    graphics::axis(2, at = given$at, labels = labels, las = 1, tick = FALSE, cex.axis = size, gap.axis = -1)
+  }
 }
 
 # ---- questions -------------------------------------------------------------------------------

@@ -78,16 +78,20 @@ plain_matrix <- function(x, rows) {
 
 default_names <- function(p) if (p > 0L) paste0("x", seq_len(p)) else character()
 
-check_finite <- function(x, what, missing = NULL) {
+check_finite <- function(x, what, missing = NULL, whole = FALSE) {
   if (is.finite(sum(x))) return(invisible())
   absent <- colSums(is.na(x))
   infinite <- colSums(is.infinite(x))
-  if (any(absent > 0) && is.null(missing)) {
-    stop(
-      what, " has missing values (NA) in ", counted(sum(absent > 0), "column"), ": ",
-      listing(affected(x, absent)), "; fit to the other values of these rows, with na.action = na.pass, ",
-      "leave the rows out, with na.action = na.omit, or impute the values before clustering", call. = FALSE
-    )
+  if (any(absent > 0) && (is.null(missing) || whole)) {
+    cure <- if (whole) {
+      paste("weights = \"cluster\" needs all values of a row: leave these rows out, with na.action = na.omit, impute",
+            "the values before clustering, or give weights = \"common\"")
+    } else {
+      paste("fit to the other values of these rows, with na.action = na.pass, leave the rows out, with",
+            "na.action = na.omit, or impute the values before clustering")
+    }
+    stop(what, " has missing values (NA) in ", counted(sum(absent > 0), "column"), ": ",
+         listing(affected(x, absent)), "; ", cure, call. = FALSE)
   }
   nothing <- which(rowSums(!is.na(x)) == 0)
   if (length(nothing)) {
@@ -372,7 +376,7 @@ python_options <- function(rows, k, s0 = "auto", eta = 1.05, nstart = "auto", sc
     n_jobs = as_jobs(n_jobs),
     progress = as_flag(progress, "progress"),
     sample_weight = as_row_weights(sample_weight, rows)
-  ), divergence_options(rows, divergence, offset), weights_option(weights, rows), more)
+  ), divergence_options(rows, divergence, offset), weights_option(weights), more)
 }
 
 # Arguments beyond those that have a place have a name.

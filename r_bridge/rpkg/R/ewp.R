@@ -61,9 +61,9 @@
 #' means what it means with common weights, and the objective is never above that of these. [predict()] and
 #' the distances of `augment()` include the price, the sums of squares do not. Pictures of rows and whatever needs one
 #' weight per column take the clusters' means, by mass.
-#' Such fits need whole rows and squared differences, and `robust` is not possible. [ewp_bootstrap()],
-#' [ewp_consistency()], [ewp_test_features()], [ewp_test_differences()] and [as_sparcl()] ask about one set of
-#' weights: `ewp_refit(fit, x, weights = "common")` answers these.
+#' Such fits need whole rows and squared differences, and `robust` is not possible. [ewp_bootstrap()] gives intervals
+#' for the weights of every cluster. [ewp_consistency()], [ewp_test_features()], [ewp_test_differences()] and
+#' [as_sparcl()] ask about one set of weights: `ewp_refit(fit, x, weights = "common")` answers these.
 #'
 #' @section Reproducibility:
 #' With `seed = NULL` the seed is drawn from R's random number generator, so that `set.seed()`
@@ -208,7 +208,7 @@ ewp.default <- function(x, centers, iter.max = 500, nstart = "auto", lambda = "a
   call <- call_of("ewp", match.call())
   centers <- number_of_clusters(centers, k)
   chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
-  rows <- default_rows(x, chosen, na.action)
+  rows <- default_rows(x, chosen, na.action, whole = needs_whole_rows(weights = weights))
   fit_ewp(rows, centers, iter.max, nstart, lambda, s0 = s0, eta = eta, scale = scale, seed = seed,
           weights = weights, ..., call = call)
 }
@@ -219,7 +219,8 @@ ewp.formula <- function(formula, data = NULL, centers, ..., subset, na.action = 
   call <- call_of("ewp", match.call())
   centers <- number_of_clusters(centers, k)
   chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
-  fit_ewp(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
+  rows <- formula_rows(formula, data, chosen, na.action, whole = needs_whole_rows(...))
+  fit_ewp(rows, centers, ..., call = call)
 }
 
 fit_ewp <- function(rows, k, iter.max = 500, nstart = "auto", lambda = "auto", seed = NULL,

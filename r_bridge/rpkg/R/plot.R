@@ -96,11 +96,7 @@ plot_weights <- function(weights, top = 20L, lower = NULL, upper = NULL, given =
                      below = if (p > top) 5.1 else 4.1, above = 2.1, col = PALETTE[1L],
                      xlab = "weight", xlim = range(pretty(c(0, limit))))
   at <- given$at
-  if (!is.null(lower)) {
-    ends <- c(lower[order], upper[order])
-    graphics::segments(lower[order], at, upper[order], at, col = INK, lwd = 1.4)
-    graphics::segments(ends, at - 0.12, ends, at + 0.12, col = INK, lwd = 1.4)
-  }
+  if (!is.null(lower)) draw_ends(at, lower[order], upper[order])
   if (1 / p <= max(given$xlim)) {
     graphics::abline(v = 1 / p, lty = 2, col = INK)
     near <- 1 / p > 0.6 * max(given$xlim)
@@ -112,6 +108,13 @@ plot_weights <- function(weights, top = 20L, lower = NULL, upper = NULL, given =
                     side = 1, line = 4, cex = 0.8, col = INK)
   }
   invisible(at)
+}
+
+# Intervals over horizontal bars.
+draw_ends <- function(at, lower, upper) {
+  ends <- c(lower, upper)
+  graphics::segments(lower, at, upper, at, col = INK, lwd = 1.4)
+  graphics::segments(ends, at - 0.12, ends, at + 0.12, col = INK, lwd = 1.4)
 }
 
 shorten <- function(names, most = 36L) {

@@ -27,7 +27,7 @@ ewp_report <- function(object, x, file, title = NULL, with = character(), seed =
   resampled <- c("bootstrap", "stability", "test_features", "test_differences", "consistency")
   for (name in with) {
     as_choice(name, "with", c(resampled, "refine", "profile"))
-    if (name %in% setdiff(resampled, "stability")) stop_unless_common(object, paste0("ewp_", name, "()"))
+    if (name %in% setdiff(resampled, c("bootstrap", "stability"))) stop_unless_common(object, paste0("ewp_", name, "()"))
   }
   file <- normalizePath(file, mustWork = FALSE)
   seed <- as_seed(seed)

@@ -3,12 +3,12 @@
 # a fit, found again in data.
 
 # The rows of a matrix or data frame: `x`, and `kept` where not all that were given are in it.
-default_rows <- function(x, subset = NULL, na.action = NULL, what = "x") {
-  choose_rows(list(x = as_data_matrix(x, what, finite = FALSE)), subset, na.action, what)
+default_rows <- function(x, subset = NULL, na.action = NULL, what = "x", whole = FALSE) {
+  choose_rows(list(x = as_data_matrix(x, what, finite = FALSE)), subset, na.action, what, whole)
 }
 
 # The rows of a formula without a response, with its terms for use with new data.
-formula_rows <- function(formula, data, subset = NULL, na.action = NULL, what = "data") {
+formula_rows <- function(formula, data, subset = NULL, na.action = NULL, what = "data", whole = FALSE) {
   if (length(formula) != 2L) {
     stop("the formula has a response; clustering has none: write ~ a + b", call. = FALSE)
   }
@@ -23,7 +23,17 @@ formula_rows <- function(formula, data, subset = NULL, na.action = NULL, what = 
     stop("the formula has offset(): give the sizes of rows of counts as the argument offset, sizes themselves ",
          "and not their logarithms", call. = FALSE)
   }
-  choose_rows(formula_data(terms, data, what), subset, na.action, what)
+  choose_rows(formula_data(without_dropped(terms), data, what), subset, na.action, what, whole)
+}
+
+# Terms without the variables that a formula drops, as in ~ . - name: what these are does not matter, and new data
+# need not have them.
+without_dropped <- function(terms) {
+  factors <- attr(terms, "factors")
+  if (!length(factors) || all(rowSums(factors) > 0)) return(terms)
+  kept <- stats::reformulate(attr(terms, "term.labels"), intercept = attr(terms, "intercept") == 1L,
+                             env = environment(terms))
+  stats::terms(kept)
 }
 
 # What `subset` means, evaluated among the columns of the data as in lm().
@@ -31,8 +41,8 @@ subset_of <- function(expression, data, frame) {
   eval(expression, if (is.data.frame(data) || is.list(data)) data, frame)
 }
 
-# With na.pass missing values stay, and Python is told to do without them.
-choose_rows <- function(found, subset, na.action, what) {
+# With na.pass missing values stay, and Python is told to do without them, unless whole rows are needed.
+choose_rows <- function(found, subset, na.action, what, whole) {
   given <- nrow(found$x)
   kept <- seq_len(given)
   if (!is.null(subset)) kept <- kept[as_subset(subset, found$x)]
@@ -48,7 +58,7 @@ choose_rows <- function(found, subset, na.action, what) {
     check_rows(found$x, what)
   }
   found$given <- given
-  check_finite(found$x, what, found$missing)
+  check_finite(found$x, what, found$missing, whole)
   found
 }
 

@@ -44,8 +44,8 @@ ewp_select_lambda.default <- function(x, centers, lambda = NULL, criterion = "pr
   call <- call_of("ewp_select_lambda", match.call())
   centers <- number_of_clusters(centers, k)
   chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
-  select_lambda(default_rows(x, chosen, na.action), centers, lambda, criterion, cv, rule, nlambda, seed,
-           ..., call = call)
+  rows <- default_rows(x, chosen, na.action, whole = needs_whole_rows(...))
+  select_lambda(rows, centers, lambda, criterion, cv, rule, nlambda, seed, ..., call = call)
 }
 
 #' @rdname ewp_select_lambda
@@ -54,7 +54,8 @@ ewp_select_lambda.formula <- function(formula, data = NULL, centers, ..., subset
   call <- call_of("ewp_select_lambda", match.call())
   centers <- number_of_clusters(centers, k)
   chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
-  select_lambda(formula_rows(formula, data, chosen, na.action), centers, ..., call = call)
+  rows <- formula_rows(formula, data, chosen, na.action, whole = needs_whole_rows(...))
+  select_lambda(rows, centers, ..., call = call)
 }
 
 select_lambda <- function(rows, k, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,
@@ -119,8 +120,8 @@ ewp_select_k.default <- function(x, ks = 1:8, lambda = NULL, criterion = "predic
   call <- call_of("ewp_select_k", match.call())
   ks <- numbers_to_try(ks, centers, k, stated = !missing(ks))
   chosen <- if (!missing(subset)) subset_of(substitute(subset), x, parent.frame())
-  select_k(default_rows(x, chosen, na.action), ks, lambda, criterion, cv, rule, nlambda, seed,
-           ..., call = call)
+  rows <- default_rows(x, chosen, na.action, whole = needs_whole_rows(...))
+  select_k(rows, ks, lambda, criterion, cv, rule, nlambda, seed, ..., call = call)
 }
 
 #' @rdname ewp_select_k
@@ -130,7 +131,8 @@ ewp_select_k.formula <- function(formula, data = NULL, ks = 1:8, ..., subset, na
   call <- call_of("ewp_select_k", match.call())
   ks <- numbers_to_try(ks, centers, k, stated = !missing(ks))
   chosen <- if (!missing(subset)) subset_of(substitute(subset), data, environment(formula))
-  select_k(formula_rows(formula, data, chosen, na.action), ks, ..., call = call)
+  rows <- formula_rows(formula, data, chosen, na.action, whole = needs_whole_rows(...))
+  select_k(rows, ks, ..., call = call)
 }
 
 select_k <- function(rows, ks, lambda = NULL, criterion = "predictive", cv = 5, rule = NULL,

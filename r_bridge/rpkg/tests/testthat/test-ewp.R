@@ -97,6 +97,22 @@ test_that("matrix, data frame, tibble and formula give the same fit", {
   }
 })
 
+test_that("what a formula drops may be anything, and new data need not have it", {
+  fit <- iris_fit()
+  frame <- cbind(iris, kind = "one", when = as.Date("2020-01-01"))
+  dropped <- ewp(~ . - Species - kind - when, frame, 3, lambda = 20, scale = TRUE, seed = 1)
+  expect_identical(dropped$weights, fit$weights)
+  expect_identical(predict(dropped, numbers), dropped$cluster)
+  expect_identical(predict(dropped, frame), dropped$cluster)
+  expect_identical(ewp_refit(dropped, numbers)$weights, fit$weights)
+  shifted <- ewp(~ . - Species - kind - when - 1, frame, 3, lambda = 20, scale = TRUE, seed = 1)
+  expect_identical(shifted$weights, fit$weights)
+  # what is computed from the data that were fitted stays as it was
+  curved <- ewp(~ . - Species - kind - when - Sepal.Width + scale(Sepal.Width), frame, 3, lambda = 20, seed = 1,
+                scale = TRUE)
+  expect_identical(unname(predict(curved, frame[1:5, ])), unname(curved$cluster[1:5]))
+})
+
 test_that("a formula may transform columns and names what it cannot use", {
   skip_without_python()
   fit <- ewp(~ log(Sepal.Length) + Petal.Width, data = iris, k = 2, lambda = 5, scale = FALSE, seed = 1)
