@@ -41,7 +41,7 @@ from ewp.fitting import fit_model
 from ewp.metrics import mixture_gain
 from ewp.results.partition import partition_mixture
 from ewp.results.results import EWPResults
-from ewp.selection.decision import SelectionOptions
+from ewp.selection.options import SelectionOptions
 from ewp.solver.fit import FitOptions
 
 __all__ = ["EWP", "fit"]

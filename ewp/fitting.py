@@ -54,7 +54,8 @@ from ewp.engine.precision import DOUBLE
 from ewp.report.page import data_hash
 from ewp.results.partition import dispersions_within
 from ewp.results.results import EWPResults
-from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
+from ewp.selection.decision import SelectionOutcome, select_candidate
+from ewp.selection.options import SelectionOptions
 from ewp.solver.cluster_fit import fit_clusters
 from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import Fit, FitOptions, WarmStart, fit_engine

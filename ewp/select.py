@@ -26,8 +26,9 @@ from ewp.display.summary import EWPSummary, SummaryMixin, render_table
 from ewp.engine import rows_for_selection
 from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
-from ewp.selection.decision import SelectionOptions, SelectionOutcome
+from ewp.selection.decision import SelectionOutcome
 from ewp.selection.number import competing_numbers, lead_table, smallest_as_good
+from ewp.selection.options import SelectionOptions
 from ewp.selection.prediction_strength import largest_strong
 from ewp.solver.fit import FitOptions
 

@@ -1,8 +1,8 @@
 """Candidates for a penalty: their families and their scores by a criterion.
 
 A candidate is a family (a scaling with a form of the weights) and a penalty. Candidates that the
-first replicates show to be hopeless are not scored on the others. Which one is taken is decided in
-`ewp.selection.decision`.
+first replicates show to be hopeless are not scored on the others. Which one is taken is said by
+`ewp.selection.rules`.
 """
 
 from __future__ import annotations
