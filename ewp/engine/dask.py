@@ -35,9 +35,9 @@ from ewp.data.validation import (
 )
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
-from ewp.engine.kernel import Metric, Statistics
 from ewp.engine.precision import DOUBLE
 from ewp.engine.predict import centroid_distances, nearest_centroids
+from ewp.engine.statistics import Metric, Statistics
 from ewp.metrics import mixture_gain
 
 __all__ = [
