@@ -25,7 +25,8 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.bregman import BregmanEngine
 from ewp.engine.kernel import hard_sums
 from ewp.metrics import rand_index
-from ewp.selection.criteria import Criterion, HeldOut, Predictive, Score
+from ewp.selection.base import Criterion, Score
+from ewp.selection.criteria import HeldOut, Predictive
 from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.options import SelectionOptions
 from ewp.selection.rules import Decision, Guard, SelectionRule, competing, decide

@@ -16,16 +16,9 @@ import numpy as np
 
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.types import Array
+from ewp.selection.base import CommonPasses, Criterion, OwnCriterion
 from ewp.selection.count_splitting import CountSplitting
-from ewp.selection.criteria import (
-    CommonPasses,
-    Criterion,
-    Gap,
-    OwnCriterion,
-    PredictionStrength,
-    Predictive,
-    Stability,
-)
+from ewp.selection.criteria import Gap, PredictionStrength, Predictive, Stability
 from ewp.selection.rules import SELECTION_RULES, SelectionRule
 
 __all__ = ["CRITERIA", "SelectionOptions"]

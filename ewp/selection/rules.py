@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ewp.display.formatting import short
-from ewp.selection.criteria import LEAST_STABILITY
+from ewp.selection.base import LEAST_STABILITY
 from ewp.selection.search import MIN_LEAD, Candidate, Family, within_tolerance
 
 __all__ = ["SELECTION_RULES", "Decision", "Guard", "SelectionRule", "competing", "decide"]

@@ -21,7 +21,7 @@ from ewp.data.decorrelation import is_decorrelated
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import mean_rand_index
-from ewp.selection.criteria import Criterion, Score
+from ewp.selection.base import Criterion, Score
 from ewp.selection.grid import penalty_grid
 from ewp.solver.fit import FitOptions
 from ewp.solver.sparse_starts import is_wide

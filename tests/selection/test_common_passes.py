@@ -11,7 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.selection import parts as parts_module
-from ewp.selection.criteria import Gap, OwnCriterion, Predictive, Score, Stability
+from ewp.selection.base import OwnCriterion, Score
+from ewp.selection.criteria import Gap, Predictive, Stability
 from ewp.selection.options import SelectionOptions
 from ewp.solver import batch
 from ewp.solver.fit import FitOptions

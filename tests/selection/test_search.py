@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ewp.selection.criteria import Score
+from ewp.selection.base import Score
 from ewp.selection.decision import select_candidate
 from ewp.selection.options import SelectionOptions
 from ewp.selection.rules import SELECTION_RULES, Guard, competing, decide
