@@ -38,9 +38,10 @@ from ewp.data.validation import (
     generator,
     stated_seed,
 )
-from ewp.fitting import check_scale, warn_of_outliers, warn_of_scales
+from ewp.fitting import warn_of_outliers, warn_of_scales
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
+from ewp.solver.options import check_scale
 
 __all__ = ["compare"]
 
