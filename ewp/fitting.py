@@ -21,11 +21,11 @@ from ewp.common.calls import chain_call, same_as, write_call
 from ewp.common.checks import check_choice
 from ewp.common.parallel import one_blas_thread, tqdm
 from ewp.common.types import Array
+from ewp.data.arguments import generator, stated_seed
 from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.scales import describe_scales
 from ewp.data.sources import ArraySource, DaskSource, open_source
 from ewp.data.sparse import dense_rows, has_sparse_rows
-from ewp.data.validation import generator, stated_seed
 from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection

@@ -17,8 +17,8 @@ import pandas as pd
 
 from ewp.common.calls import chain_call, write_call
 from ewp.common.checks import check_choice, check_integer
+from ewp.data.arguments import stated_seed
 from ewp.data.sources import open_source
-from ewp.data.validation import stated_seed
 from ewp.display.evidence import NO_CLUSTERS, SEPARATED, NoClustersWarning
 from ewp.display.formatting import short
 from ewp.display.selection import plot_k, plot_lambda, selection_reason

@@ -23,7 +23,7 @@ import pandas as pd
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
-from ewp.data.validation import generator
+from ewp.data.arguments import generator
 from ewp.diagnostics.feature_tests import adjusted
 from ewp.diagnostics.paths import Pair, Path
 from ewp.diagnostics.refit import (

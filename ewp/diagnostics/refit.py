@@ -20,10 +20,10 @@ import numpy as np
 from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
+from ewp.data.arguments import check_sample_weight
 from ewp.data.canonical import varying_columns
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.frames import row_names
-from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine

@@ -18,9 +18,9 @@ import numpy as np
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
+from ewp.data.arguments import generator
 from ewp.data.canonical import block_rows
 from ewp.data.splits import Resampler
-from ewp.data.validation import generator
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.intervals import warn_of_few
 from ewp.diagnostics.refit import (

@@ -16,8 +16,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ewp.common.checks import check_choice, check_number
 from ewp.common.types import Array
+from ewp.data.arguments import check_prior, check_sample_weight
 from ewp.data.frames import as_frame, column_names
-from ewp.data.validation import check_data, check_prior, check_sample_weight
+from ewp.data.validation import check_data
 from ewp.engine import array_engine, rows_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowEngine

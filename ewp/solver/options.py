@@ -20,9 +20,9 @@ from ewp.common.checks import (
     check_number,
     check_progress,
 )
+from ewp.data.arguments import check_init, check_prior
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.frames import align_to_columns
-from ewp.data.validation import check_init, check_prior
 from ewp.engine.columns import PLAIN, aligned_offset, check_domains, check_offset, column_families
 from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import FitOptions

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ewp
-from ewp.data.validation import generator
+from ewp.data.arguments import generator
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.metrics import rand_index
