@@ -30,9 +30,10 @@ from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.predict import FittedMetric, nearest_centroids
-from ewp.solver.batch import FittedRuns, Runs, fit_runs
+from ewp.solver.batch import fit_runs
 from ewp.solver.cluster_batch import fit_cluster_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
+from ewp.solver.runs import FittedRuns, Runs
 
 __all__ = [
     "FittedData",

@@ -35,11 +35,11 @@ from ewp.diagnostics.refit import (
 from ewp.engine.array import ArrayEngine
 from ewp.engine.predict import nearest_centroids
 from ewp.metrics import overlap, overlap_order, rand_index, similarities
-from ewp.solver.batch import FittedRuns, Runs, make_rule
 from ewp.solver.cluster_weights import ClusterEntropy, cluster_labels, iterate_clusters
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solutions
 from ewp.solver.polish import PolishEffort, first_lowest
+from ewp.solver.runs import FittedRuns, Runs, make_rule
 from ewp.solver.schedules import Hard
 
 __all__ = [
