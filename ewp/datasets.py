@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sklearn import datasets as bundled
 
 from ewp.common.checks import check_integer
-from ewp.data.validation import generator
+from ewp.data.arguments import generator
 
 __all__ = [
     "DATASETS",

@@ -21,13 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.arguments import check_sample_weight
 from ewp.data.frames import as_frame, row_names
 from ewp.data.sources import in_memory, is_dask, is_file_or_blocks, open_rows
-from ewp.data.validation import (
-    check_data,
-    check_sample_weight,
-    remember_features,
-)
+from ewp.data.validation import check_data, remember_features
 from ewp.engine.columns import aligned_offset
 from ewp.engine.dask import (
     lazy_distances,
@@ -41,7 +38,7 @@ from ewp.fitting import fit_model
 from ewp.metrics import mixture_gain
 from ewp.results.partition import partition_mixture
 from ewp.results.results import EWPResults
-from ewp.selection.decision import SelectionOptions
+from ewp.selection.options import SelectionOptions
 from ewp.solver.fit import FitOptions
 
 __all__ = ["EWP", "fit"]

@@ -17,65 +17,39 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from ewp.common.calls import chain_call, same_as, versions, write_call
-from ewp.common.checks import (
-    check_choice,
-    check_flag,
-    check_integer,
-    check_jobs,
-    check_number,
-    check_progress,
-)
+from ewp.common.calls import chain_call, same_as, write_call
+from ewp.common.checks import check_choice
 from ewp.common.parallel import one_blas_thread, tqdm
 from ewp.common.types import Array
-from ewp.data.decorrelation import given_shrinkage, is_decorrelated
-from ewp.data.frames import align_to_columns
+from ewp.data.arguments import generator, stated_seed
 from ewp.data.outliers import OutlierWarning, describe_outliers
 from ewp.data.scales import describe_scales
-from ewp.data.sources import ArraySource, DaskSource, DataSource, open_source
+from ewp.data.sources import ArraySource, DaskSource, open_source
 from ewp.data.sparse import dense_rows, has_sparse_rows
-from ewp.data.validation import check_init, check_prior, generator, stated_seed
 from ewp.display.evidence import NoClustersWarning
 from ewp.display.fit_summary import is_weighted
 from ewp.engine import make_engine, rows_for_selection
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Engine
-from ewp.engine.columns import (
-    PLAIN,
-    FittedFamilies,
-    aligned_offset,
-    check_domains,
-    check_offset,
-    column_families,
-    rows_per_unit,
-)
-from ewp.engine.divergence import ColumnDivergence
+from ewp.engine.columns import check_domains, rows_per_unit
 from ewp.engine.precision import DOUBLE
-from ewp.report.page import data_hash
+from ewp.results.estimates import to_results
 from ewp.results.partition import dispersions_within
 from ewp.results.results import EWPResults
-from ewp.selection.decision import SelectionOptions, SelectionOutcome, select_candidate
+from ewp.selection.decision import SelectionOutcome, select_candidate
+from ewp.selection.options import SelectionOptions
 from ewp.solver.cluster_fit import fit_clusters
-from ewp.solver.critical_exponent import check_exponent
 from ewp.solver.fit import Fit, FitOptions, WarmStart, fit_engine
+from ewp.solver.options import align_options, check_options
 from ewp.solver.trimming import Trimmed, first_core, fit_trimmed, trimming_share
 
-__all__ = [
-    "FittedModel",
-    "check_scale",
-    "fit_model",
-    "refit",
-    "state_options",
-    "warn_of_outliers",
-]
+__all__ = ["FittedModel", "fit_model", "refit", "state_options", "warn_of_outliers"]
 
 #: Options on which no figure depends, and those that a call states otherwise.
 _WITHOUT_EFFECT = ("n_jobs", "progress")
 _UNSTATED = ("n_clusters", "random_state", *_WITHOUT_EFFECT)
 #: What a selection asks for itself.
 _OWN = ("partial", "separation")
-#: Data up to this size are hashed.
-_HASHED_BYTES = 2**28
 
 
 class FittedModel(NamedTuple):
@@ -84,134 +58,6 @@ class FittedModel(NamedTuple):
     results: EWPResults
     found: Fit
     outcome: SelectionOutcome | None
-
-
-def align_options(options: FitOptions, columns: pd.Index | None, rows: Any = None) -> FitOptions:
-    """Bring what has an entry per feature into the order of the columns, without its names.
-
-    What has an entry per row is brought into the order of these rows, if they are given.
-    """
-
-    def aligned(name: str) -> Any:
-        value = align_to_columns(name, getattr(options, name), columns)
-        return np.asarray(value) if isinstance(value, pd.Series | pd.DataFrame) else value
-
-    return dataclasses.replace(
-        options,
-        init=aligned("init"),
-        prior=aligned("prior"),
-        divergence=aligned("divergence"),
-        offset=options.offset if rows is None else aligned_offset(options.offset, rows),
-    )
-
-
-def check_options(options: FitOptions, columns: pd.Index, n: int) -> FitOptions:
-    """Check the options of a fit.
-
-    Parameters
-    ----------
-    options : FitOptions
-        As the user stated them, in the order of the columns.
-    columns : pandas.Index
-        Names of the features.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    FitOptions
-        Checked, with arrays for `init` and `prior`, families of columns for `divergence`, and
-        settled if `lam` is a number.
-    """
-    p = len(columns)
-    k = check_integer("n_clusters", options.n_clusters, least=1)
-    check_scale(options.scale)
-    check_choice("dispersion", options.dispersion, ("auto", "within", "between"))
-    check_choice("weights", options.weights, ("common", "cluster", "auto"))
-    lam = options.lam
-    if isinstance(lam, str):
-        check_choice("lam", lam, ("auto",))
-    else:
-        lam = check_number("lam", lam, above=0)
-    trimming_share(options.robust)
-    check_jobs(options.n_jobs)
-    check_progress(options.progress)
-    names = _families(options, columns)
-    init = check_init(options.init, k, p)
-    if names is not None and not isinstance(init, str):
-        check_domains(
-            init, names, columns, "centroids to start from have to be such values: mend init"
-        )
-    checked = dataclasses.replace(
-        options,
-        n_clusters=k,
-        lam=lam,
-        eta=check_number("eta", options.eta, above=1),
-        n_init=check_starts(options.n_init),
-        polish=check_flag("polish", options.polish),
-        max_iter=check_integer("max_iter", options.max_iter, least=1),
-        tol=check_number("tol", options.tol, above=0),
-        s0="auto" if (first := check_exponent(options.s0)) is None else first,
-        init=init,
-        prior=check_prior(options.prior, p),
-        dtype=check_dtype(options.dtype),
-        divergence=PLAIN if names is None else names,
-        offset=check_offset(options.offset, names, n),
-    )
-    return checked if isinstance(lam, str) else checked.settle()
-
-
-def _families(options: FitOptions, columns: pd.Index) -> tuple[str, ...] | None:
-    """Families of the columns, which go with what other options ask."""
-    names = column_families(options.divergence, columns)
-    if names is not None:
-        one = isinstance(options.divergence, str)
-        given = f"divergence={options.divergence!r}" if one else "divergences by column"
-        for name, value, why in (
-            ("missing", options.missing == "observed", "such fits need complete rows"),
-            ("robust", options.robust is not None, "such fits cannot be trimmed"),
-            ("dtype", options.dtype is not None, "such fits are in double precision"),
-            ("scale", is_decorrelated(options.scale), "such columns cannot be decorrelated"),
-        ):
-            if value:
-                raise ValueError(
-                    f"{name}={getattr(options, name)!r} does not go with {given}: {why}; leave "
-                    "one of them out"
-                )
-    return names
-
-
-def check_scale(scale: Any) -> None:
-    """Check a scaling of the features."""
-    if is_decorrelated(scale):
-        given_shrinkage(scale)
-    else:
-        check_choice("scale", scale, ("auto", "standard", None, "decorrelate"))
-
-
-def check_dtype(dtype: Any) -> str | None:
-    """Check a type of floats and return its name; None stays None."""
-    if dtype is None:
-        return None
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = ""
-    if name not in ("float32", "float64"):
-        raise ValueError(
-            f'dtype={dtype!r} is no type in which rows are computed: give "float64", "float32", '
-            "or None for that of the data"
-        )
-    return name
-
-
-def check_starts(n_init: Any) -> int | str:
-    """Check a number of starts, which may be "auto"."""
-    if isinstance(n_init, str):
-        if n_init != "auto":
-            raise ValueError(f'n_init={n_init!r} must be a positive whole number or "auto"')
-        return n_init
-    return check_integer("n_init", n_init, least=1)
 
 
 def state_options(
@@ -527,107 +373,3 @@ def _per_unit(
     found = rows_per_unit(made.array, source.weight, options.offset)
     made.array, made.weight, reference, sizes = found
     return made, (reference, sizes)
-
-
-def to_results(
-    found: Fit,
-    options: FitOptions,
-    source: DataSource,
-    outcome: SelectionOutcome | None = None,
-    families: tuple[float | None, Array | None] | None = None,
-) -> EWPResults:
-    """Dress a fit in the data's own names.
-
-    Parameters
-    ----------
-    found : Fit
-    options : FitOptions
-        With what was chosen in the place of "auto".
-    source : DataSource
-        The data as the user gave them, kept by reference, with their names.
-    outcome : SelectionOutcome or None
-        How the penalty was chosen, if it was.
-    families : tuple or None
-        Total of a row of size one, and sizes of the rows, where columns have divergences of their
-        own.
-    """
-    rows, columns = source.names
-    mass, made = found.partition.mass, None
-    if families is not None:
-        assert isinstance(found.divergence, ColumnDivergence)
-        exact = found.divergence.without_search()
-        made = FittedFamilies(exact, found.squares / exact.units, *families)
-        if made.sizes is not None:
-            mass = np.bincount(found.labels, source.weight, options.n_clusters).astype(float)
-    hashed = 8 * source.n * source.p <= _HASHED_BYTES
-    here = None
-    if isinstance(source, ArraySource) and (source.in_memory or has_sparse_rows(source.array)):
-        here = source.array
-    clusters = pd.RangeIndex(options.n_clusters, name="cluster")
-    steps = found.solution.trace
-    trace = pd.DataFrame(
-        {"iteration": range(len(steps))}
-        | {name: [getattr(row, name) for row in steps] for name in vars(steps[0])}
-    )
-    table = {
-        "size": found.partition.size,
-        "mass": mass,
-        "withinss": found.partition.within,
-    }
-    weights: pd.Series | pd.DataFrame
-    if found.price is None:
-        weights = pd.Series(found.weights, index=columns, name="weight")
-        totss = float(found.squares @ found.weights)
-    else:
-        weights = pd.DataFrame(found.weights, index=clusters, columns=columns)
-        table["price"] = found.price
-        away = (found.weights * found.solution.theta**2).sum(axis=1)
-        totss = float(found.partition.within.sum() + found.partition.mass @ away)
-    return EWPResults(
-        weights=weights,
-        centroids=pd.DataFrame(found.centroids, index=clusters, columns=columns),
-        labels=pd.Series(found.labels, index=rows, name="cluster", copy=False),
-        objective=found.solution.objective,
-        objective_trace=trace,
-        s0=found.s0,
-        converged=found.solution.converged,
-        n_iter=found.solution.n_iter,
-        clusters=pd.DataFrame(table, index=clusters),
-        totss=totss,
-        center=found.center,
-        scale=found.scale,
-        prior=found.prior,
-        critical_exponent=found.critical_exponent,
-        fit_options=options,
-        named_features=source.columns is not None,
-        selection=None if outcome is None else outcome.record(),
-        starts=_tabulate_starts(found),
-        n_starts=len(found.starts.objective),
-        data=source.data,
-        sample_weight=source.weight,
-        spread=found.deviations,
-        observed=found.observed,
-        within=found.within,
-        decorrelation=found.decorrelation,
-        families=made,
-        versions=versions(),
-        data_sha256=data_hash(here) if hashed else None,
-    )
-
-
-def _tabulate_starts(found: Fit) -> pd.DataFrame:
-    """One row per distinct optimum, the lowest first."""
-    starts = found.starts
-    table = pd.DataFrame(
-        {
-            "objective": starts.optima,
-            "gap_per_row": (starts.optima - starts.optima[0]) / found.total,
-            "starts": starts.counts,
-            "ari": starts.agreement,
-        }
-    )
-    if starts.sparse:
-        table.insert(3, "sparse", starts.sparse_counts)
-    if starts.recombined.any():
-        table["recombined"] = starts.recombined
-    return table

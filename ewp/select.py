@@ -17,8 +17,8 @@ import pandas as pd
 
 from ewp.common.calls import chain_call, write_call
 from ewp.common.checks import check_choice, check_integer
+from ewp.data.arguments import stated_seed
 from ewp.data.sources import open_source
-from ewp.data.validation import stated_seed
 from ewp.display.evidence import NO_CLUSTERS, SEPARATED, NoClustersWarning
 from ewp.display.formatting import short
 from ewp.display.selection import plot_k, plot_lambda, selection_reason
@@ -26,8 +26,9 @@ from ewp.display.summary import EWPSummary, SummaryMixin, render_table
 from ewp.engine import rows_for_selection
 from ewp.fitting import fit_model, state_options
 from ewp.results.results import EWPResults
-from ewp.selection.decision import SelectionOptions, SelectionOutcome
+from ewp.selection.decision import SelectionOutcome
 from ewp.selection.number import competing_numbers, lead_table, smallest_as_good
+from ewp.selection.options import SelectionOptions
 from ewp.selection.prediction_strength import largest_strong
 from ewp.solver.fit import FitOptions
 

@@ -24,7 +24,7 @@ from ewp.display.formatting import fixed
 from ewp.fitting import fit_model
 from ewp.results.results import EWPResults
 from ewp.select import select_k, select_lambda
-from ewp.selection.decision import SelectionOptions
+from ewp.selection.options import SelectionOptions
 from ewp.solver.fit import FitOptions
 
 __all__ = ["app", "main"]

@@ -28,19 +28,16 @@ from ewp.comparison.trials import (
     tabulate_scores,
     tabulate_weights,
 )
+from ewp.data.arguments import generator, stated_seed
 from ewp.data.decorrelation import Decorrelation, given_shrinkage, is_decorrelated
 from ewp.data.frames import as_table, column_names, row_and_column_names
 from ewp.data.sources import ArraySource
 from ewp.data.sparse import is_sparse
-from ewp.data.validation import (
-    check_data,
-    check_distinct,
-    generator,
-    stated_seed,
-)
-from ewp.fitting import check_scale, warn_of_outliers, warn_of_scales
+from ewp.data.validation import check_data, check_distinct
+from ewp.fitting import warn_of_outliers, warn_of_scales
 from ewp.peers.sparse_kmeans import check_bound
 from ewp.select import select_lambda
+from ewp.solver.options import check_scale
 
 __all__ = ["compare"]
 

@@ -20,17 +20,13 @@ import numpy as np
 import pandas as pd
 
 from ewp.common.types import Array
+from ewp.data.arguments import check_sample_weight
 from ewp.data.canonical import column_means
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.frames import as_frame, as_table, column_names, row_and_column_names, row_names
 from ewp.data.rows import BATCH_ROWS, FileRows, is_row_source
 from ewp.data.sparse import SparseRows, has_sparse_rows, is_sparse
-from ewp.data.validation import (
-    check_data,
-    check_distinct,
-    check_sample_weight,
-    check_with_ends,
-)
+from ewp.data.validation import check_data, check_distinct, check_with_ends
 
 __all__ = [
     "ArraySource",

@@ -20,10 +20,10 @@ from sklearn.metrics import adjusted_rand_score
 from ewp.common.checks import check_integer, check_number, shown
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
+from ewp.data.arguments import check_prior, generator
 from ewp.data.canonical import distinct_groups
 from ewp.data.frames import align_to_columns
 from ewp.data.splits import draw_with_k_distinct
-from ewp.data.validation import check_prior, generator
 from ewp.diagnostics.convergence import ERRORS, ConsistencyResults, along_s, convergence_rate
 from ewp.diagnostics.refit import FittedData, check_common_weights, fit_rows, fitted_data
 from ewp.metrics import centroid_order

@@ -32,7 +32,8 @@ import pandas as pd
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
-from ewp.data.validation import check_distinct, generator
+from ewp.data.arguments import generator
+from ewp.data.validation import check_distinct
 from ewp.diagnostics.dip import spread_ties
 from ewp.diagnostics.given_others import conditional_tests, memberships
 from ewp.diagnostics.refit import (

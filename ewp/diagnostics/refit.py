@@ -20,19 +20,20 @@ import numpy as np
 from ewp.common.checks import listing
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array, FittedResults
+from ewp.data.arguments import check_sample_weight
 from ewp.data.canonical import varying_columns
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.frames import row_names
-from ewp.data.validation import check_sample_weight
 from ewp.display.formatting import whole_percent
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.predict import FittedMetric, nearest_centroids
-from ewp.solver.batch import FittedRuns, Runs, fit_runs
+from ewp.solver.batch import fit_runs
 from ewp.solver.cluster_batch import fit_cluster_runs
 from ewp.solver.fit import Fit, FitOptions, fit_array
+from ewp.solver.runs import FittedRuns, Runs
 
 __all__ = [
     "FittedData",

@@ -18,9 +18,9 @@ import numpy as np
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
+from ewp.data.arguments import generator
 from ewp.data.canonical import block_rows
 from ewp.data.splits import Resampler
-from ewp.data.validation import generator
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.intervals import warn_of_few
 from ewp.diagnostics.refit import (
@@ -35,11 +35,11 @@ from ewp.diagnostics.refit import (
 from ewp.engine.array import ArrayEngine
 from ewp.engine.predict import nearest_centroids
 from ewp.metrics import overlap, overlap_order, rand_index, similarities
-from ewp.solver.batch import FittedRuns, Runs, make_rule
 from ewp.solver.cluster_weights import ClusterEntropy, cluster_labels, iterate_clusters
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solutions
 from ewp.solver.polish import PolishEffort, first_lowest
+from ewp.solver.runs import FittedRuns, Runs, make_rule
 from ewp.solver.schedules import Hard
 
 __all__ = [

@@ -17,9 +17,9 @@ import pandas as pd
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import run_replicates
 from ewp.common.types import Array, FittedResults
+from ewp.data.arguments import generator
 from ewp.data.canonical import distinct_groups
 from ewp.data.splits import draw_with_k_distinct
-from ewp.data.validation import generator
 from ewp.diagnostics.refit import (
     FittedData,
     Resample,

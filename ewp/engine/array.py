@@ -38,19 +38,11 @@ from ewp.data.rows import is_row_source
 from ewp.engine.base import Deviations, Partition, RowEngine, RowMass
 from ewp.engine.divergence import SQUARED_EUCLIDEAN
 from ewp.engine.incremental import IncrementalHardStep
-from ewp.engine.kernel import (
-    Metric,
-    Statistics,
-    StepFunction,
-    Workspace,
-    block_distances,
-    block_lengths,
-    block_statistics,
-    hard_sums,
-)
+from ewp.engine.kernel import block_distances, block_lengths, block_statistics, hard_sums
 from ewp.engine.precision import DOUBLE, PRECISION, SINGLE, fits_single
 from ewp.engine.small_steps import SmallSteps
 from ewp.engine.sparse_block import SparseBlock
+from ewp.engine.statistics import Metric, Statistics, StepFunction, Workspace
 
 __all__ = ["ArrayEngine", "Block", "accumulate"]
 

@@ -18,8 +18,8 @@ from ewp.common.types import Array
 from ewp.data.decorrelation import Decorrelation
 from ewp.data.missing import Missingness
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
-from ewp.engine.kernel import Metric, Statistics, StepFunction
 from ewp.engine.precision import DOUBLE
+from ewp.engine.statistics import Metric, Statistics, StepFunction
 
 __all__ = ["Deviations", "Engine", "Partition", "RowEngine", "RowMass"]
 

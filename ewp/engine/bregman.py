@@ -19,7 +19,8 @@ from ewp.engine.array import ArrayEngine, Block
 from ewp.engine.base import Deviations, RowMass
 from ewp.engine.divergence import ColumnDivergence
 from ewp.engine.families import FAMILIES
-from ewp.engine.kernel import StepFunction, Workspace, hard_sums
+from ewp.engine.kernel import hard_sums
+from ewp.engine.statistics import StepFunction, Workspace
 
 __all__ = ["BregmanEngine"]
 

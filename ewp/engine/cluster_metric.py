@@ -6,7 +6,7 @@ x_i^2]` with :math:`[-2 w_j \theta_j, w_j]`, plus a number for the cluster. The 
 the sums of a step, values and squares of every cluster, by one product with the memberships. A
 cluster's metric has a price :math:`c_j`, which every distance to it includes, so that metrics of
 different concentration can be compared (`ewp.solver.cluster_weights` says which). As in
-`ewp.engine.kernel`, the first axis is that of runs on the same rows.
+`ewp.engine.statistics`, the first axis is that of runs on the same rows.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ClusterStatistics:
     mass : ndarray of shape (runs, k)
         ``sum_i a_i phi_ij``.
     power, nearest, softness : ndarray of shape (runs,)
-        As in `ewp.engine.kernel.Statistics`, of distances with their prices.
+        As in `ewp.engine.statistics.Statistics`, of distances with their prices.
     """
 
     sums: Array

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.arguments import check_sample_weight, check_weight_values
 from ewp.data.canonical import HashSample, sample_by_hash, sample_size
 from ewp.data.decorrelation import (
     Decorrelation,
@@ -27,17 +28,12 @@ from ewp.data.decorrelation import (
 from ewp.data.frames import is_number_type, refuse_columns, with_numbers
 from ewp.data.missing import Missingness
 from ewp.data.sources import is_dask
-from ewp.data.validation import (
-    check_data,
-    check_sample_weight,
-    check_weight_values,
-    without_values,
-)
+from ewp.data.validation import check_data, without_values
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import Deviations, Engine, Partition, RowMass
-from ewp.engine.kernel import Metric, Statistics
 from ewp.engine.precision import DOUBLE
 from ewp.engine.predict import centroid_distances, nearest_centroids
+from ewp.engine.statistics import Metric, Statistics
 from ewp.metrics import mixture_gain
 
 __all__ = [

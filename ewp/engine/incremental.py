@@ -18,15 +18,9 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.data.canonical import block_rows
 from ewp.engine.base import RowEngine, RowMass
-from ewp.engine.kernel import (
-    Metric,
-    Statistics,
-    StepFunction,
-    Workspace,
-    block_distances,
-    hard_sums,
-)
+from ewp.engine.kernel import block_distances, hard_sums
 from ewp.engine.precision import PRECISION
+from ewp.engine.statistics import Metric, Statistics, StepFunction, Workspace
 
 __all__ = ["IncrementalHardStep"]
 

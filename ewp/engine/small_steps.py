@@ -19,8 +19,8 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.engine.base import RowEngine, RowMass
 from ewp.engine.divergence import SQUARED_EUCLIDEAN
-from ewp.engine.kernel import Statistics
 from ewp.engine.precision import DOUBLE, PRECISION
+from ewp.engine.statistics import Statistics
 
 __all__ = ["SmallSteps"]
 

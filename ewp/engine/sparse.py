@@ -24,8 +24,8 @@ from ewp.data.sparse import SparseRows
 from ewp.data.sparse_order import hash_rows, hash_sample, order_sparse
 from ewp.engine.array import ArrayEngine, Block, accumulate
 from ewp.engine.base import Deviations, RowMass
-from ewp.engine.kernel import Metric, Statistics, StepFunction, Workspace
 from ewp.engine.sparse_block import SparseBlock
+from ewp.engine.statistics import Metric, Statistics, StepFunction, Workspace
 
 __all__ = ["SparseEngine"]
 

@@ -24,16 +24,9 @@ from sklearn.utils.validation import check_is_fitted
 from ewp.common.checks import check_integer, check_number
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.arguments import check_init, check_sample_weight, generator
 from ewp.data.frames import as_frame, row_names
-from ewp.data.validation import (
-    check_data,
-    check_distinct,
-    check_init,
-    check_sample_weight,
-    check_spread,
-    generator,
-    remember_features,
-)
+from ewp.data.validation import check_data, check_distinct, check_spread, remember_features
 from ewp.engine import rows_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.predict import centroid_distances, nearest_centroids

@@ -18,7 +18,8 @@ from joblib import Parallel, delayed
 from ewp.common.checks import check_choice, check_integer, check_number
 from ewp.common.parallel import tqdm
 from ewp.common.types import Array, Ints
-from ewp.data.validation import check_data, check_distinct, generator
+from ewp.data.arguments import generator
+from ewp.data.validation import check_data, check_distinct
 from ewp.metrics import feature_sums, group_means
 from ewp.peers.hartigan_wong import hartigan_wong
 from ewp.solver.weights import Search, threshold_weights

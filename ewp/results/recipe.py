@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ewp.common.calls import same_as, write_call
 from ewp.common.types import FittedResults
-from ewp.data.validation import stated_seed
+from ewp.data.arguments import stated_seed
 
 __all__ = ["RepeatMixin", "question", "recipe"]
 

@@ -30,8 +30,9 @@ from ewp.data.validation import check_new_data
 from ewp.diagnostics.agreement import Agreement, compare_to
 from ewp.diagnostics.bootstrap import BootstrapResults
 from ewp.diagnostics.consistency import ConsistencyResults, consistency
+from ewp.diagnostics.difference_tests import selective_tests
 from ewp.diagnostics.feature_tests import FeatureTests, feature_tests_given_others
-from ewp.diagnostics.mean_differences import MeanDifferences, selective_tests
+from ewp.diagnostics.mean_differences import MeanDifferences
 from ewp.diagnostics.profile import profile
 from ewp.diagnostics.profile_table import Profile
 from ewp.diagnostics.refine import refine

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ewp.common.types import Array
-from ewp.selection.criteria import CommonPasses, Score, copies_of, mean_error
+from ewp.selection.base import CommonPasses, Score, copies_of, mean_error
 from ewp.selection.family_density import Counted, FamilyDensity
 from ewp.selection.parts import CommonRows
 from ewp.solver.fit import FitOptions

@@ -15,9 +15,10 @@ from scipy.special import entr, softmax
 from ewp.common.checks import check_choice, check_integer
 from ewp.common.parallel import one_blas_thread
 from ewp.common.types import Array
+from ewp.data.arguments import check_sample_weight
 from ewp.data.decorrelation import given_shrinkage, is_decorrelated
 from ewp.data.frames import as_frame, column_names, row_names
-from ewp.data.validation import check_data, check_distinct, check_sample_weight
+from ewp.data.validation import check_data, check_distinct
 from ewp.engine import array_engine
 from ewp.engine.columns import PLAIN, aligned_offset, check_offset, checked_families, rows_per_unit
 from ewp.solver.sparse_starts import is_wide

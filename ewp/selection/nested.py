@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ewp.selection.criteria import Score
+from ewp.selection.base import Score
 from ewp.selection.search import Candidate, mean_and_error, rows_of_replicates
 
 __all__ = ["corrected_mean", "nested_scores", "overlap_factor"]

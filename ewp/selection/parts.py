@@ -18,9 +18,11 @@ from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.engine.precision import DOUBLE
-from ewp.solver.batch import FittedRuns, Runs, critical_exponents, fit_runs
+from ewp.solver.batch import fit_runs
 from ewp.solver.cluster_batch import fit_cluster_runs
+from ewp.solver.critical_exponent import critical_exponents
 from ewp.solver.fit import FitOptions, default_prior
+from ewp.solver.runs import FittedRuns, Runs
 from ewp.solver.weights import RelativeEntropy
 
 __all__ = ["CommonRows", "PartFits"]

@@ -1,8 +1,8 @@
 """Candidates for a penalty: their families and their scores by a criterion.
 
 A candidate is a family (a scaling with a form of the weights) and a penalty. Candidates that the
-first replicates show to be hopeless are not scored on the others. Which one is taken is decided in
-`ewp.selection.decision`.
+first replicates show to be hopeless are not scored on the others. Which one is taken is said by
+`ewp.selection.rules`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ewp.data.decorrelation import is_decorrelated
 from ewp.engine import array_engine
 from ewp.engine.array import ArrayEngine
 from ewp.metrics import mean_rand_index
-from ewp.selection.criteria import Criterion, Score
+from ewp.selection.base import Criterion, Score
 from ewp.selection.grid import penalty_grid
 from ewp.solver.fit import FitOptions
 from ewp.solver.sparse_starts import is_wide

@@ -19,7 +19,8 @@ from ewp.common.types import Array
 from ewp.data.splits import Fold
 from ewp.display.evidence import Separation
 from ewp.metrics import match_labels, rand_index
-from ewp.selection.criteria import HeldOut, Score
+from ewp.selection.base import Score
+from ewp.selection.criteria import HeldOut
 from ewp.selection.density import FoldDensity
 from ewp.selection.search import mean_and_error
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from ewp.common.types import Array
 from ewp.engine.base import RowEngine
-from ewp.solver.batch import FittedRuns, Runs, fit_runs, make_rule
+from ewp.solver.batch import fit_runs
 from ewp.solver.cluster_weights import ClusterEntropy, cluster_labels, iterate_clusters
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import Solutions
+from ewp.solver.runs import FittedRuns, Runs, make_rule
 from ewp.solver.schedules import Hard, annealing
 from ewp.solver.starts import choose_starts, seed_numbers
 

@@ -1,7 +1,8 @@
 """The critical exponent: where the collapsed solution of the annealing loses its stability.
 
 `critical_exponent` is the public function, with the formula and its derivation; the solver uses
-`engine_critical_exponent`, which needs one pass over the data or a few products with them.
+`engine_critical_exponent`, which needs one pass over the data or a few products with them, and
+`critical_exponents` for several metrics at once.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ewp.common.checks import check_choice, check_number
 from ewp.common.types import Array
+from ewp.data.arguments import check_prior, check_sample_weight
+from ewp.data.canonical import block_rows
 from ewp.data.frames import as_frame, column_names
-from ewp.data.validation import check_data, check_prior, check_sample_weight
+from ewp.data.validation import check_data
 from ewp.engine import array_engine, rows_engine
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowEngine
 from ewp.engine.bregman import BregmanEngine
 from ewp.engine.columns import PLAIN, checked_families
+from ewp.engine.divergence import SQUARED_EUCLIDEAN
 from ewp.engine.sparse import SparseEngine
 from ewp.solver.weights import RelativeEntropy
 
-__all__ = ["check_exponent", "critical_exponent", "engine_critical_exponent"]
+__all__ = ["check_exponent", "critical_exponent", "critical_exponents", "engine_critical_exponent"]
 
 #: Up to this many features the p x p matrix is formed in one pass, beyond it is only applied.
 _DENSE = 256
@@ -34,6 +38,11 @@ _DENSE = 256
 _BLOCK_BYTES = 2**19
 #: Vectors that the search for the largest eigenvalue keeps; mostly it needs no more products.
 _VECTORS = 12
+#: Products by which largest eigenvalues in several metrics are found; a smaller one is on the safe
+#: side.
+_POWER_STEPS = 20
+#: Entries, and at least rows, of the sample for them.
+_POWER_ENTRIES, _POWER_ROWS = 2**23, 200
 #: Blocks of unit rows are kept between products up to this size.
 _KEPT_BYTES = 40 * 2**20
 #: Squared lengths that have an inverse.
@@ -259,3 +268,52 @@ def check_exponent(s0: Any) -> float | None:
     if number > _SOFTEST:
         raise ValueError(f"s0={s0!r} must be {_SOFTEST:g} or less; the paper's choice is -1")
     return number
+
+
+def critical_exponents(whole: RowEngine, metric: Array) -> Array:
+    """Critical exponents in several metrics, by power iteration in common products.
+
+    Many rows are represented by a sample.
+
+    Parameters
+    ----------
+    whole : RowEngine
+    metric : ndarray of shape (runs, p)
+
+    Returns
+    -------
+    ndarray of shape (runs,)
+        Not above those of `engine_critical_exponent`, but for eigenvalues that lie close
+        together: exponents from which the annealing starts.
+    """
+    most = max(_POWER_ENTRIES // whole.p, _POWER_ROWS)
+    engine = whole if whole.n <= most else whole.sample(most)
+    root = np.sqrt(metric / engine.missingness.share).T
+    plain = engine.divergence is SQUARED_EUCLIDEAN
+    inverse = engine.lengths_of_runs(metric).T
+    small = inverse <= 4.0 * np.finfo(float).tiny
+    np.divide(1.0, inverse, out=inverse, where=~small)
+    inverse[small] = 0.0
+    if engine.sample_weight is not None:
+        inverse *= engine.sample_weight[:, None]
+    inverse /= engine.total
+    vector = root * np.random.default_rng(0).standard_normal((engine.p, 1))
+    size = block_rows(engine.p, len(metric))
+    largest = np.ones(len(metric))
+    for _ in range(_POWER_STEPS):
+        length = np.sqrt((vector**2).sum(axis=0))
+        if not length.all():
+            break
+        vector /= length
+        result = np.zeros_like(vector)
+        for start in range(0, engine.n, size):
+            rows = slice(start, min(start + size, engine.n))
+            if plain and engine.prepared is not None:
+                block = engine.prepared[rows, : engine.p]
+            else:
+                block = engine.tangents(rows)
+            result += block.T @ ((block @ (root * vector)) * inverse[rows])
+        result *= root
+        largest = np.einsum("lb,lb->b", vector, result)
+        vector = result
+    return 1.0 - 0.5 / np.maximum(largest, np.finfo(float).tiny)

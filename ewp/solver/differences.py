@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import entr
 
 from ewp.engine.base import Engine
-from ewp.engine.kernel import RunStatistics
+from ewp.engine.statistics import RunStatistics
 from ewp.solver.iterate import Solution, TraceRow, centroid_step, iterate
 from ewp.solver.schedules import Hard
 from ewp.solver.weights import WeightRule

@@ -23,7 +23,7 @@ from ewp.data.validation import check_spread
 from ewp.engine import array_engine
 from ewp.engine.base import Engine, Partition, RowEngine
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
-from ewp.engine.kernel import RunStatistics
+from ewp.engine.statistics import RunStatistics
 from ewp.solver.critical_exponent import engine_critical_exponent
 from ewp.solver.differences import digits_are_lost, end_in_double, settle_digits
 from ewp.solver.iterate import Solution, step_of_run

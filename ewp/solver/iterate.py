@@ -19,8 +19,8 @@ import numpy as np
 from ewp.common.types import Array
 from ewp.engine.base import Engine, RowMass
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence
-from ewp.engine.kernel import RunStatistics, Statistics, StepFunction
 from ewp.engine.precision import DOUBLE
+from ewp.engine.statistics import RunStatistics, Statistics, StepFunction
 from ewp.solver.schedules import Schedule
 from ewp.solver.weights import WeightRule
 

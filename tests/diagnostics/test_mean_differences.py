@@ -15,8 +15,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 import ewp
-from ewp.diagnostics import mean_differences as module
-from ewp.diagnostics.mean_differences import ALL_FEATURES
+from ewp.diagnostics import difference_tests as module
+from ewp.diagnostics.mean_differences import ALL_FEATURES, MeanDifferences
 from ewp.diagnostics.paths import Law, Pair
 from ewp.diagnostics.selective import Rivals, selective_p_value
 from ewp.results.results import EWPResults
@@ -403,7 +403,7 @@ def test_the_summary_says_what_the_p_values_rest_on(found):
     assert "NOT SETTLED" not in text
     assert "lower objective than this fit's" not in text
     assert "3 of 3 pairs" in repr(found)
-    rough = module.MeanDifferences(found.table.assign(settled=False), 4, 3, 2, True)
+    rough = MeanDifferences(found.table.assign(settled=False), 4, 3, 2, True)
     text = " ".join(str(rough).split())
     assert "NOT SETTLED: in 12 tests" in text
     assert "2 partitions with a lower objective" in text

@@ -8,14 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ewp.engine.divergence import SQUARED_EUCLIDEAN, BregmanDivergence, SquaredEuclidean
-from ewp.engine.kernel import (
-    Metric,
-    Statistics,
-    Workspace,
-    block_distances,
-    block_lengths,
-    block_statistics,
-)
+from ewp.engine.kernel import block_distances, block_lengths, block_statistics
+from ewp.engine.statistics import Metric, Statistics, Workspace
 from tests.support import reference
 
 EXPONENTS = (-0.5, -1.0, -3.25, -17.3, -400.0, -np.inf)

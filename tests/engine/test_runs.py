@@ -15,8 +15,8 @@ from ewp.engine import array as array_module
 from ewp.engine import kernel
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
-from ewp.engine.kernel import Statistics
 from ewp.engine.precision import DOUBLE, PRECISION
+from ewp.engine.statistics import Statistics
 from tests.support import reference
 
 EXPONENTS = (-0.3, -1.0, -2.25, -9.7, -130.0, -np.inf)

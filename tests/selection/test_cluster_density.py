@@ -6,7 +6,8 @@ import pytest
 import ewp
 from ewp.datasets import make_simulation2, make_subspaces
 from ewp.selection.cluster_density import ClusterDensity
-from ewp.selection.decision import Advantage, SelectionOptions, select_candidate
+from ewp.selection.decision import Advantage, select_candidate
+from ewp.selection.options import SelectionOptions
 from ewp.selection.search import families
 from ewp.solver.fit import FitOptions
 

@@ -11,8 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.selection import parts as parts_module
-from ewp.selection.criteria import Gap, OwnCriterion, Predictive, Score, Stability
-from ewp.selection.decision import SelectionOptions
+from ewp.selection.base import OwnCriterion, Score
+from ewp.selection.criteria import Gap, Predictive, Stability
+from ewp.selection.options import SelectionOptions
 from ewp.solver import batch
 from ewp.solver.fit import FitOptions
 from tests.support.results import assert_identical

@@ -9,7 +9,8 @@ import pytest
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.selection import search as candidates_module
-from ewp.selection.decision import CRITERIA, select_candidate
+from ewp.selection.decision import select_candidate
+from ewp.selection.options import CRITERIA
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 import ewp
 from ewp.display.evidence import Evidence
-from ewp.selection.criteria import Score
+from ewp.selection.base import Score
 from ewp.selection.nested import corrected_mean, nested_scores
 from ewp.selection.search import Candidate, Family
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ewp
 from ewp.datasets import make_simulation2
 from ewp.selection.criteria import PredictionStrength
-from ewp.selection.decision import CRITERIA, SelectionOptions
+from ewp.selection.options import CRITERIA, SelectionOptions
 from ewp.selection.prediction_strength import THRESHOLD, halves, largest_strong, strength
 from ewp.solver.fit import FitOptions, fit_array
 

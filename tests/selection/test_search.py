@@ -5,15 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ewp.selection.criteria import Score
-from ewp.selection.decision import (
-    SELECTION_RULES,
-    Guard,
-    SelectionOptions,
-    competing,
-    decide,
-    select_candidate,
-)
+from ewp.selection.base import Score
+from ewp.selection.decision import select_candidate
+from ewp.selection.options import SelectionOptions
+from ewp.selection.rules import SELECTION_RULES, Guard, competing, decide
 from ewp.selection.search import Candidate, Family, eliminate_hopeless, paired_difference
 from ewp.solver.fit import FitOptions
 from validation.recipes import NOISES

@@ -10,7 +10,8 @@ from scipy.stats import norm
 import ewp
 from ewp.data.splits import Fold
 from ewp.display.evidence import SEPARATED, Evidence, Separation
-from ewp.selection.criteria import HeldOut, Score
+from ewp.selection.base import Score
+from ewp.selection.criteria import HeldOut
 from ewp.selection.number import competing_numbers
 from ewp.selection.separation import least_separated
 

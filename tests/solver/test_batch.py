@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.solver import batch as module
-from ewp.solver.batch import Runs, critical_exponents, fit_runs
-from ewp.solver.critical_exponent import engine_critical_exponent
+from ewp.solver.batch import fit_runs
+from ewp.solver.critical_exponent import critical_exponents, engine_critical_exponent
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import iterate
 from ewp.solver.polish import PolishEffort
+from ewp.solver.runs import Runs
 from ewp.solver.schedules import Hard, annealing
 from ewp.solver.weights import RelativeEntropy
 

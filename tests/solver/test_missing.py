@@ -9,12 +9,13 @@ import ewp
 from ewp.datasets import make_simulation2
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
-from ewp.solver.batch import Runs, critical_exponents, fit_runs
+from ewp.solver.batch import fit_runs
 from ewp.solver.breathing import WeightedPoints
-from ewp.solver.critical_exponent import engine_critical_exponent
+from ewp.solver.critical_exponent import critical_exponents, engine_critical_exponent
 from ewp.solver.fit import FitOptions
 from ewp.solver.iterate import centroid_step
 from ewp.solver.multistart import StartPlan
+from ewp.solver.runs import Runs
 from tests.support.results import assert_identical
 from tests.support.strategies import SLOW
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import ewp
-from ewp.data.validation import generator
+from ewp.data.arguments import generator
 from ewp.engine.array import ArrayEngine
 from ewp.engine.base import RowMass
 from ewp.metrics import rand_index
-from ewp.solver.batch import Runs, fit_runs
+from ewp.solver.batch import fit_runs
 from ewp.solver.fit import FitOptions, fit_engine
 from ewp.solver.iterate import iterate
+from ewp.solver.runs import Runs
 from ewp.solver.schedules import Hard
 from ewp.solver.sparse_starts import SparseStarts, has_wide_shape, is_wide, sparse_partitions
 from ewp.solver.weights import RelativeEntropy
