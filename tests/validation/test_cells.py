@@ -152,7 +152,15 @@ def test_what_is_declared_to_choose_nothing_chooses_nothing(entered):
         "sparcl.live",
         "sparse.annealed",
     )
-    less = {"lams": 2, "tries": 1, "count": 1, "n_boot": 20, "n_perm": 19, "replicates": 2, "n_refits": 1}
+    less = {
+        "lams": 2,
+        "tries": 1,
+        "count": 1,
+        "n_boot": 20,
+        "n_perm": 19,
+        "replicates": 2,
+        "n_refits": 1,
+    }
     for (task, _), cell in firsts.items():
         if task not in slow:
             small = {name: less.get(name, value) for name, value in cell.inputs.items()}
