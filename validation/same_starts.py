@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import ewp
 from ewp.comparison.methods import EstimatorMethod
+from ewp.data.decorrelation import is_decorrelated
 from ewp.datasets import make_simulation2
 from ewp.peers.sparcl import sparse_gap, usual_bounds
 
@@ -29,6 +30,7 @@ __all__ = [
     "draw_starts",
     "example",
     "gap_bound",
+    "name_of_scaling",
     "nmi",
     "published_at",
     "standardised",
@@ -57,7 +59,7 @@ def choose_default(X: np.ndarray, k: int, seed: int) -> dict[str, Any]:
     chosen = ewp.select_lambda(X, k, random_state=seed)
     return {
         "lam": chosen.lam,
-        "scale": "standard" if chosen.scaling == "standard" else None,
+        "scale": None if chosen.scaling == "none" else chosen.scaling,
         "dispersion": chosen.dispersion,
         "labels": np.asarray(chosen.results.labels),
     }
@@ -85,6 +87,19 @@ def default_rows(
         "ari": round(float(adjusted_rand_score(y, choice["labels"])), 6),
     }
     return [own, *({**row, "method": "ewp, same rows"} for row in rows)]
+
+
+def name_of_scaling(scale: str | None) -> str:
+    """Name of a scaling in the report.
+
+    Examples
+    --------
+    >>> [name_of_scaling(scale) for scale in (None, "standard", "decorrelate:0.25")]
+    ['raw', 'standardised', 'decorrelated']
+    """
+    if is_decorrelated(scale):
+        return "decorrelated"
+    return "raw" if scale is None else "standardised"
 
 
 def published_at(lams: np.ndarray, n: int) -> list[EstimatorMethod]:
@@ -150,25 +165,22 @@ def contest(
         wbound=wbound,
         random_state=seed,
     )
-    scaling = "raw" if scale is None else "standardised"
+    scaling = name_of_scaling(scale)
     rows = []
     for row in found.scores.to_dict("records"):
         settings = found.settings[row["method"]]
-        if row["method"] == "ewp":  # it scales by itself
-            scaling_used = "raw" if settings["scale"] is None else "standardised"
-        else:
-            scaling_used = scaling
+        own = row["method"] == "ewp"  # it scales by itself
         shown = {key: value for key, value in settings.items() if key in ("lam", "wbound")}
         rows.append(
             {
                 "method": row["method"],
-                "scaling": scaling_used,
+                "scaling": name_of_scaling(settings["scale"]) if own else scaling,
                 "trial": int(row["trial"]),
                 "nmi": round(row["nmi"], 6),
                 "ari": round(row["ari"], 6),
                 "seconds": round(row["seconds"], 3),
                 **{key: float(value) for key, value in shown.items()},
-                **({"form": settings["dispersion"]} if row["method"] == "ewp" else {}),
+                **({"form": settings["dispersion"]} if own else {}),
             }
         )
     return rows
