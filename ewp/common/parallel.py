@@ -94,7 +94,7 @@ class _Limit:
         """Begin anew in a forked process, where the threads that held the lock are not."""
         self.lock = threading.Lock()
         self.users.clear()
-        self._apply()
+        self._settle()
 
     def _settle(self) -> None:
         if bool(self.users) == (self.held is not None):
@@ -178,7 +178,8 @@ def _serve_tasks(
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # and no handler of its keeps this one from going
     for end in inherited:
         end.close()  # a pipe is closed when all copies of its end are, this one included
-    with contextlib.suppress(EOFError, OSError):
+    # the limit in force does not outlive the fork; there is one thread here, which sets its own
+    with _controller().limit(limits=1, user_api="blas"), contextlib.suppress(EOFError, OSError):
         while True:
             # a pool of another thread may hold copies too, so that the pipe outlives the parent
             while not pipe.poll(_PATIENCE):

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from ewp.common.parallel import ForkPool, can_fork
+from ewp.common.parallel import ForkPool, can_fork, one_blas_thread
 from tests.support.processes import gone, members
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes cannot be forked here: Linux can")
@@ -28,6 +30,33 @@ def test_tasks_run_in_processes_of_their_own_and_come_back_in_order():
         assert [square for square, _ in found] == [number**2 for number in numbers]
         assert found[0][1] == os.getpid()
         assert len({pid for _, pid in found}) == len(numbers)
+
+
+def threads_of_blas(size):
+    """How many threads BLAS may use, after a product that could have used several."""
+    matrix = np.ones((size, size))
+    assert (matrix @ matrix == size).all()
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("around", [None, 2], ids=["alone", "in a limit of the user's"])
+def test_blas_has_one_thread_in_the_others(around):
+    """Several in each of several processes wait for each other at every product."""
+    with threadpool_limits(around, user_api="blas"):
+        with one_blas_thread():
+            pool = ForkPool(threads_of_blas, 3)
+            found = pool.run(threads_of_blas, [(100,), (100,), (100,)])
+        assert found[1:] == [{1}, {1}]
+        assert pool.run(threads_of_blas, [(100,), (100,), (100,)])[1:] == [{1}, {1}]
+
+
+def test_a_limit_can_be_set_again_in_a_process_that_was_forked_within_one():
+    with one_blas_thread():
+        child = os.fork()
+        if child == 0:
+            with one_blas_thread():
+                os._exit(0 if threads_of_blas(100) == {1} else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_dead_process_is_replaced_by_this_one():
