@@ -34,10 +34,10 @@ import ewp
 from ewp.engine.array import ArrayEngine
 passes = 0
 plain = ArrayEngine._pass
-def counted(self, *arguments):
+def counted(self, *arguments, **named):
     global passes
     passes += self.n == int(sys.argv[2])
-    return plain(self, *arguments)
+    return plain(self, *arguments, **named)
 ArrayEngine._pass = counted
 begin = time.perf_counter()
 found = ewp.fit(sys.argv[1], 10, 0.5 * float(sys.argv[2]), random_state=0, eta=1.2, tol=1e-3)
