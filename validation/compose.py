@@ -170,7 +170,8 @@ def compose(store: Store, full: bool) -> Page:
         "a mean hold the standard deviation (sd) between trials, draws or starts, as a table "
         "says. A penalty “a row” is λ / n. Features are raw, standardised, divided by their range, "
         "or decorrelated. In the within form, the paper's, weight goes to features with a small "
-        "dispersion within clusters, in the between form to those with a large one between clusters.",
+        "dispersion within clusters, in the between form to those with a large one between "
+        "clusters.",
         "“EWP as published” is Algorithm 1 (s0 = −1, η = 1.05, no polish), iterated to its limit. "
         "“This package's default” is `ewp.EWP(k)`: critical exponent, polish, and λ, scaling and "
         "form chosen without labels. What is best “in hindsight” has seen the labels and is no "
