@@ -136,20 +136,36 @@ def plot_heatmap(
             zero = abs(value) < 0.05
             shown = "" if np.isnan(value) else "0.0" if zero else signed(value)
             ax.text(*place, shown, ha="center", va="center", fontsize="small", color=colour)
-    labels = np.arange(z.shape[1]) if names is None else names
-    called = np.arange(k) if clusters is None else clusters
+    words = "centroids minus the mean of all rows,\nin standard deviations"
+    _name_cells(ax, w, order, names, range(k) if clusters is None else clusters)
+    _title_cells(ax, drawn, words)
+    return ax
+
+
+def _name_cells(
+    ax: Axes,
+    weights: Array,
+    order: np.ndarray,
+    names: Sequence[Any] | None,
+    clusters: Sequence[Any],
+) -> None:
+    """Name the rows of coloured cells, which are features, and their columns, the clusters."""
+    labels = np.arange(len(weights)) if names is None else names
     ax.set_yticks(np.arange(len(order)) + 0.5, [one_line_label(labels[i]) for i in order])
     ax.set_ylim(len(order), 0)
-    every = max(1, -(-k // 25))
-    ax.set_xticks(np.arange(k)[::every] + 0.5, [str(name) for name in called][::every])
-    ax.set_xlabel("cluster" + _hidden_note(w, order))
+    every = max(1, -(-len(clusters) // 25))
+    places = np.arange(len(clusters)) + 0.5
+    ax.set_xticks(places[::every], [str(name) for name in clusters][::every])
+    ax.set_xlabel("cluster" + _hidden_note(weights, order))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    words = "centroids minus the mean of all rows,\nin standard deviations"
+
+
+def _title_cells(ax: Axes, drawn: Any, words: str) -> None:
+    """Say above coloured cells what they are, and beside them what the colours mean."""
     ax.set_title(words, fontsize="small", color=INK)
     bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.03)
     bar.outline.set_visible(False)
-    return ax
 
 
 def _heaviest_anywhere(weights: Array, top: int) -> np.ndarray:
@@ -219,19 +235,9 @@ def plot_cluster_weights(
             place = column + 0.5, row + 0.5
             size = "small" if intervals is None else "x-small"
             ax.text(*place, shown, ha="center", va="center", fontsize=size, color=colour)
-    labels = np.arange(w.shape[1]) if names is None else names
-    called = np.arange(k) if clusters is None else clusters
-    ax.set_yticks(np.arange(len(order)) + 0.5, [one_line_label(labels[i]) for i in order])
-    ax.set_ylim(len(order), 0)
-    every = max(1, -(-k // 25))
-    ax.set_xticks(np.arange(k)[::every] + 0.5, [str(name) for name in called][::every])
-    ax.set_xlabel("cluster" + _hidden_note(w.mean(axis=0), order))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
     words = "weights of the features in every cluster" + (",\nwith intervals" if written else "")
-    ax.set_title(words, fontsize="small", color=INK)
-    bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.03)
-    bar.outline.set_visible(False)
+    _name_cells(ax, w.mean(axis=0), order, names, range(k) if clusters is None else clusters)
+    _title_cells(ax, drawn, words)
     return ax
 
 
